@@ -96,11 +96,19 @@ def test_values(case: Case) -> None:
         more["equivalences"] = DEFAULT_EQUIVALENCES | {data["rule"]}
     source = Source(data["source"], language=data.get("source_language", case.language))
     outcome = check_text(
-        data["sentence"], [source], language=case.language, policy=policy_of(case, **more), question=data.get("question")
+        data["sentence"],
+        [source],
+        language=case.language,
+        policy=policy_of(case, **more),
+        question=data.get("question"),
     )
-    assert (outcome.codes, outcome.state) == ((), "completed") if data["supported"] else (
-        ("value_unsupported",),
-        "withheld",
+    assert (
+        (outcome.codes, outcome.state) == ((), "completed")
+        if data["supported"]
+        else (
+            ("value_unsupported",),
+            "withheld",
+        )
     )
 
 
