@@ -154,7 +154,7 @@ def answers(draw: st.DrawFn, *, bad: bool | None = None) -> Answer:
     return Answer(language, raw + tail, shown if bad_at is not None else shown + tail, bad_at)
 
 
-_FRAGMENTS = (
+_FRAGMENT_TEXT = (
     ". ~? ~! ~… ~؟ ~۔ ~。~！~？~। ~॥ ~...~?!~؛ ~; ~: ~：~"
     "[S1]~[S2]~[S9]~[S~[~]~[S1, S2]~[S1-S2]~[S 1]~［Ｓ１］~【S1】~[1]~[С1]~"
     "“~”~«~»~„~‘~’~\"~'~「~」~『~』~《~》~(~)~（~）~"
@@ -168,7 +168,8 @@ _FRAGMENTS = (
     "القاعة~हॉल~है~大厅~我~自我~，~、~،~, ~"
     "👩\u200d👩\u200d👧~🇩🇪~e\u0301~\u0301~\u200b~\u200c~\u200d~\u202e~\u00ad~\ufeff~\ud800~\udc00~"
     "\u0000"
-).split("~")
+)
+_FRAGMENTS = _FRAGMENT_TEXT.split("~")
 
 wild_texts = st.lists(
     st.one_of(st.sampled_from(_FRAGMENTS), st.text(st.characters(codec=None), max_size=3)), max_size=24
