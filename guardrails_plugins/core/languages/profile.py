@@ -1,34 +1,40 @@
 """One language's data, read strictly from its TOML file.
 
 A `LanguageProfile` is immutable and shared: `load_profile` reads each file once per
-process. Every entry is checked when it is read; a wrong one is a `LanguageDataError`
+process, so that profiles compare and hash by identity. Every entry is checked when it is read; a wrong one is a `LanguageDataError`
 that names the file and the entry. `_template.toml` explains each key.
 """
 
 from __future__ import annotations
 
 import functools
+import string
 import tomllib
-import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import resources
-from typing import Any, get_type_hints
 
 from guardrails_plugins.core.errors import LanguageDataError, LanguageError
-
-Words = tuple[str, ...]
-WordMap = Mapping[str, str]
-Months = tuple[Words, ...]
+from guardrails_plugins.core.languages.strict import (
+    Months,
+    WordMap,
+    Words,
+    check_choice,
+    check_duplicates,
+    read_table,
+)
 
 LANGUAGES: Words = ("ar", "de", "en", "es", "fa", "fr", "hi", "pt", "ru", "zh")
 """The tags for which a file exists, sorted."""
 
 DATE_ORDERS = ("dmy", "mdy", "ymd")
 SCRIPTS = ("latin", "cyrillic", "arabic", "devanagari", "han")
+DIRECTIONS = ("ltr", "rtl")
+DATE_PARTS = ("year", "month", "day")
+PLACEHOLDERS = ("marker", "token", "count")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Abbreviations:
     """Abbreviations by class, each written exactly as in text, final dot included."""
 
@@ -37,14 +43,14 @@ class Abbreviations:
     may_end: Words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Lists:
     """Words that number a step at the start of a line (``Step 1:``)."""
 
     step_words: Words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
     """How numbers are written; separators after CLDR `numbers/symbols`."""
 
@@ -63,7 +69,7 @@ class Numbers:
     currencies: WordMap
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Dates:
     """Month names (twelve tuples of spellings), orders and eras."""
 
@@ -77,7 +83,7 @@ class Dates:
     eras: Words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Clock:
     """Words beside clock times."""
 
@@ -88,7 +94,7 @@ class Clock:
     midnight: Words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Person:
     """The first-person list and what is dropped before it is read."""
 
@@ -98,7 +104,7 @@ class Person:
     not_in_languages: Mapping[str, Words]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Notices:
     """The fixed texts shown to a reader, one sentence each."""
 
@@ -108,7 +114,7 @@ class Notices:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Prompt:
     """The parts of the system prompt; `{marker}`, `{token}` and `{count}` are filled in."""
 
@@ -120,7 +126,7 @@ class Prompt:
     untrusted: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LanguageProfile:
     """All that the gate knows of one language; see `_template.toml` for each key."""
 
@@ -157,13 +163,17 @@ def resolve_language(tag: str) -> str:
     )
 
 
-@functools.cache
 def load_profile(tag: str) -> LanguageProfile:
-    """The profile of a BCP 47 tag, read once per process.
+    """The profile of a BCP 47 tag; one object per language and process, whatever the region.
 
     Raises `LanguageError` for an unknown tag and `LanguageDataError` for a malformed file.
     """
-    name = f"{resolve_language(tag)}.toml"
+    return _read_profile(resolve_language(tag))
+
+
+@functools.cache
+def _read_profile(code: str) -> LanguageProfile:
+    name = f"{code}.toml"
     text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
     return parse_profile(text, name)
 
@@ -174,101 +184,57 @@ def parse_profile(text: str, name: str) -> LanguageProfile:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise LanguageDataError(f"{name}: not valid TOML: {error}") from None
-    profile: LanguageProfile = _table(LanguageProfile, data, name, "")
-    _check_choice(profile.script, SCRIPTS, name, "script")
-    _check_choice(profile.direction, ("ltr", "rtl"), name, "direction")
-    _check_choice(profile.dates.order, DATE_ORDERS, name, "dates.order")
+    profile: LanguageProfile = read_table(LanguageProfile, data, name, "")
     if f"{profile.code}.toml" != name:
         raise LanguageDataError(f"{name}: code is {profile.code!r}, the file name says otherwise")
+    _check_choices(profile, name)
     _check_abbreviations(profile.abbreviations, name)
+    _check_numbers(profile.numbers, name)
+    _check_person(profile.person, name)
+    for part in fields(Prompt):
+        _check_placeholders(getattr(profile.prompt, part.name), name, f"prompt.{part.name}")
     return profile
 
 
-def _table(cls: Any, data: object, file: str, at: str) -> Any:
-    if not isinstance(data, dict):
-        raise LanguageDataError(f"{file}: {at or 'file'} must be a table, not {type(data).__name__}")
-    hints = get_type_hints(cls)
-    known = [f.name for f in fields(cls)]
-    for key in data:
-        if key not in known:
-            raise LanguageDataError(f"{file}: unknown key {_at(at, key)}; known here: {', '.join(known)}")
-    for key in known:
-        if key not in data:
-            raise LanguageDataError(f"{file}: missing key {_at(at, key)}")
-    return cls(**{key: _value(hints[key], data[key], file, _at(at, key)) for key in known})
-
-
-def _at(at: str, key: str) -> str:
-    return f"{at}.{key}" if at else key
-
-
-def _value(hint: Any, value: object, file: str, at: str) -> Any:
-    if hint in (bool, int, str):
-        _check_type(value, hint, file, at)
-        if hint is str and "\n" not in str(value):
-            _check_entry(value, file, at)
-        return value
-    if hint == Words:
-        return _words(value, file, at)
-    if hint == Months:
-        _check_type(value, list, file, at)
-        assert isinstance(value, list)
-        if len(value) not in (0, 12):
-            raise LanguageDataError(f"{file}: {at} needs twelve lists (or none), has {len(value)}")
-        return tuple(_words(v, file, f"{at}[{i}]") for i, v in enumerate(value))
-    if hint in (WordMap, Mapping[str, int], Mapping[str, Words]):
-        return _mapping(hint, value, file, at)
-    return _table(hint, value, file, at)
-
-
-def _mapping(hint: Any, value: object, file: str, at: str) -> Any:
-    _check_type(value, dict, file, at)
-    assert isinstance(value, dict)
-    inner = str if hint == WordMap else int if hint == Mapping[str, int] else Words
-    out: dict[str, Any] = {}
-    for key, entry in value.items():
-        _check_entry(key, file, at)
-        out[key] = _value(inner, entry, file, _at(at, key))
-    return types.MappingProxyType(out)
-
-
-def _words(value: object, file: str, at: str) -> Words:
-    _check_type(value, list, file, at)
-    assert isinstance(value, list)
-    for entry in value:
-        _check_entry(entry, file, at)
-    _check_duplicates(value, file, at)
-    return tuple(value)
-
-
-def _check_type(value: object, want: type, file: str, at: str) -> None:
-    if type(value) is not want:
-        raise LanguageDataError(f"{file}: {at} must be {want.__name__}, is {type(value).__name__}")
-
-
-def _check_entry(value: object, file: str, at: str) -> None:
-    if not isinstance(value, str):
-        raise LanguageDataError(f"{file}: {at} has an entry of type {type(value).__name__}; only text is allowed")
-    if not value or value != value.strip() or "  " in value:
-        raise LanguageDataError(f"{file}: {at} has an empty entry or one with a stray blank: {value!r}")
-
-
-def _check_duplicates(values: Iterable[str], file: str, at: str) -> None:
-    seen: set[str] = set()
-    for entry in values:
-        if entry in seen:
-            raise LanguageDataError(f"{file}: {at} lists {entry!r} twice")
-        seen.add(entry)
-
-
-def _check_choice(value: str, choices: Words, file: str, at: str) -> None:
-    if value not in choices:
-        raise LanguageDataError(f"{file}: {at} is {value!r}; use one of {', '.join(choices)}")
+def _check_choices(profile: LanguageProfile, file: str) -> None:
+    check_choice(profile.script, SCRIPTS, file, "script")
+    check_choice(profile.direction, DIRECTIONS, file, "direction")
+    check_choice(profile.dates.order, DATE_ORDERS, file, "dates.order")
+    for part in profile.dates.suffixes:
+        check_choice(part, DATE_PARTS, file, "dates.suffixes")
+    for tag in profile.person.not_in_languages:
+        check_choice(tag, LANGUAGES, file, "person.not_in_languages")
 
 
 def _check_abbreviations(abbreviations: Abbreviations, file: str) -> None:
     every = [*abbreviations.never_final, *abbreviations.before_number, *abbreviations.may_end]
-    _check_duplicates(every, file, "abbreviations")
+    check_duplicates(every, file, "abbreviations")
     for entry in every:
         if not entry.endswith("."):
             raise LanguageDataError(f"{file}: abbreviations: {entry!r} must end with its dot")
+
+
+def _check_numbers(numbers: Numbers, file: str) -> None:
+    for at, words in (("numbers.words", numbers.words), ("numbers.ordinal_words", numbers.ordinal_words)):
+        for word, digits in words.items():
+            if not (digits.isascii() and digits.replace(".", "", 1).isdecimal()):
+                raise LanguageDataError(f"{file}: {at}.{word} must be ASCII digits, is {digits!r}")
+    for word, code in numbers.currencies.items():
+        if not (len(code) == 3 and code.isascii() and code.isalpha() and code.isupper()):
+            raise LanguageDataError(f"{file}: numbers.currencies.{word} must be an ISO 4217 code, is {code!r}")
+
+
+def _check_person(person: Person, file: str) -> None:
+    for at, entries in (("person.words", person.words), ("person.exceptions", person.exceptions)):
+        for entry in entries:
+            if entry != entry.casefold():
+                raise LanguageDataError(f"{file}: {at}: {entry!r} must be in lower case")
+
+
+def _check_placeholders(text: str, file: str, at: str) -> None:
+    try:
+        found = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+    except ValueError as error:
+        raise LanguageDataError(f"{file}: {at}: {error}") from None
+    for name in found:
+        check_choice(name, PLACEHOLDERS, file, f"{at}: a placeholder")
