@@ -1,0 +1,165 @@
+"""An answer over documents does not speak in the first person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import regex
+
+from guardrails_plugins.core.checks.base import CheckContext
+from guardrails_plugins.core.checks.person_lists import WORD, PersonLists, person_lists
+from guardrails_plugins.core.normalize import normalize
+from guardrails_plugins.core.outcome import Code, Violation
+from guardrails_plugins.core.sentence import Sentence
+
+RULE = "grammatical_person"
+
+SHOUTED_WORDS = 4
+"""From so many words on, a sentence wholly in capitals has no acronyms (SPEC section 4)."""
+
+# What a Roman numeral one stands behind. Regnal names (Elizabeth I) are known by what follows.
+NUMBERED_NOUNS = frozenset(
+    """act annex appendix article band book buch capítulo category chapitre chapter class clause division
+    figure grade group kapitel klasse level livre livro model nivel nível number parte part partie phase
+    schedule section stage step stufe table teil tier title tome tomo type volume vol war world i ii iii
+    factor form formula goal generation mark method option plan pillar region round series session title
+    zone zona tipo fase fase grado grau artículo artigo libro anexo anhang abschnitt artikel annexe
+    titre niveau titel phase guerra guerre krieg weltkrieg mundial mondiale""".split()
+)
+_REGNAL_NEXT = regex.compile(r"\s*+(?:[,.;:)\]/&]|['’]s\b|of\b|and II\b|or II\b|&|[–-]\s*+I|\(|$)")
+_NAMES_BEFORE = regex.compile(r"[\p{L}\p{M}]++(?=[^\p{L}\p{M}]*+$)")
+_ETAL = regex.compile(r"\s++et\s++al\b")
+_QUOTED = regex.compile(r"“[^“”]*+”|\"[^\"]*+\"|«[^«»]*+»|„[^„“”]*+[“”]|»[^«»]*+«|「[^「」]*+」|『[^『』]*+』")
+_SENTENCE_START = regex.compile(r"(?:^|[.!?…:;؟。！？\n][\"'”’»)\]]*+\s*+|[\"“”„«»‘(\[*_/|>—–]\s*+|(?:^|\s)-\s*+)$")
+
+
+class _Word(NamedTuple):
+    """A word of the shown form: its span, its text, its first-to-last part in matching form."""
+
+    start: int
+    end: int
+    text: str
+    folded: str
+
+
+def grammatical_person(sentence: Sentence, context: CheckContext) -> Iterator[Violation]:
+    """`first_person` for each listed word that stands for the speaker.
+
+    Dropped first: acronyms (two or more capitals), the surname before ``et al.``, Roman
+    numerals, capitalised words inside a proper name, and quotations that a cited source holds.
+    """
+    if not context.policy.person:
+        return
+    lists = person_lists(context.language)
+    text = context.shown
+    if text.isascii() and not lists.prefixes:
+        # Plain ASCII can only hold the words of Latin lists: one set intersection decides.
+        if lists.ascii_words.isdisjoint(normalize(text).replace("'", " ").replace("-", " ").split()) and not any(
+            w in lists.ascii_words for w in map(str.casefold, WORD.findall(text))
+        ):
+            return
+    for start, end in _found(text, lists):
+        if not _quoted(text, start, end, context):
+            yield Violation(Code.FIRST_PERSON, context.to_raw((start, end)), "word", RULE)
+
+
+def _found(text: str, lists: PersonLists) -> Iterator[tuple[int, int]]:
+    yield from _fragments(text, lists)
+    words = [part for match in WORD.finditer(text) for part in _parts(match)]
+    shouted = _is_shouted(text, words)
+    for i, word in enumerate(words):
+        length = _phrase_length(words, i, lists)
+        if length and not _is_excepted(text, words, i, length, lists) and _counts(text, words, i, shouted):
+            yield word.start, words[i + length - 1].end
+
+
+def _parts(match: regex.Match[str]) -> Iterator[_Word]:
+    """A word as it stands; one with ZWNJ (a blank in matching form) as its parts."""
+    start = match.start()
+    for part in match.group().split("\u200c"):
+        if part:
+            text = part.rstrip("'’")
+            folded = normalize(part if part[:-1].casefold() in ("j", "m") else text)
+            yield _Word(start, start + len(text), text, folded)
+        start += len(part) + 1
+
+
+def _phrase_length(words: list[_Word], i: int, lists: PersonLists) -> int:
+    folded = words[i].folded
+    for phrase in lists.words.get(folded, ()):
+        if tuple(w.folded for w in words[i : i + len(phrase)]) == phrase:
+            return len(phrase)
+    return 1 if lists.prefixes and folded.startswith(lists.prefixes) else 0
+
+
+def _fragments(text: str, lists: PersonLists) -> Iterator[tuple[int, int]]:
+    if text.isascii():
+        return
+    for fragment in lists.fragments:
+        at = text.find(fragment)
+        while at >= 0:
+            if not _inside_exception(text, at, at + len(fragment), lists):
+                yield at, at + len(fragment)
+            at = text.find(fragment, at + 1)
+
+
+def _inside_exception(text: str, start: int, end: int, lists: PersonLists) -> bool:
+    longest = max(map(len, lists.exceptions), default=0)
+    low = max(0, start - longest)
+    around = text[low : end + longest].casefold().replace("’", "'")
+    for exception in lists.exceptions:
+        at = around.find(exception)
+        while at >= 0:
+            if at <= start - low and end - low <= at + len(exception):
+                return True
+            at = around.find(exception, at + 1)
+    return False
+
+
+def _is_excepted(text: str, words: list[_Word], i: int, length: int, lists: PersonLists) -> bool:
+    return bool(lists.exceptions) and _inside_exception(text, words[i].start, words[i + length - 1].end, lists)
+
+
+def _is_shouted(text: str, words: list[_Word]) -> bool:
+    return len(words) >= SHOUTED_WORDS and text.isupper()
+
+
+def _counts(text: str, words: list[_Word], i: int, shouted: bool) -> bool:
+    """Whether a listed word stands for the speaker rather than for a name, a numeral or an acronym."""
+    word = words[i]
+    if len(word.text) > 1 and word.text.isupper() and not shouted:
+        return False
+    if _ETAL.match(text, word.end):
+        return False
+    if word.text in ("i", "I"):
+        return _is_pronoun_i(text, words, i)
+    if word.text[:1].isupper() and not word.text.isupper() and not _SENTENCE_START.search(text, 0, word.start):
+        return False  # inside a proper name or a title: My Fair Lady, Me Too
+    return True
+
+
+def _is_pronoun_i(text: str, words: list[_Word], i: int) -> bool:
+    word = words[i]
+    before, after = text[max(0, word.start - 1) : word.start], text[word.end : word.end + 1]
+    if after in (")", "]", "/", "^", "_", "=") or before in ("/", "_", "^", "=", "&", "."):
+        return False
+    if after == "." and (text[word.end + 1 : word.end + 2].isalpha() or word.start == 0 or before in ("\n", "(")):
+        return False  # i.e., an initial, a numbered heading
+    if word.text == "i":
+        return after.isspace() and before not in ("(", "*", "$", "`")
+    previous = words[i - 1] if i else None
+    if previous is None or text[previous.end : word.start].strip(" \u00a0*_"):
+        return True
+    if previous.folded in NUMBERED_NOUNS:
+        return False
+    return not (previous.text[:1].isupper() and previous.start > 0 and _REGNAL_NEXT.match(text, word.end))
+
+
+def _quoted(text: str, start: int, end: int, context: CheckContext) -> bool:
+    cited = context.cited or None
+    for quoted in _QUOTED.finditer(text):
+        if quoted.start() < start and end < quoted.end():
+            inner = normalize(quoted.group()[1:-1]).strip(" .,;:!?…")
+            return bool(inner) and context.index.contains_quote(inner, cited)
+    return False
