@@ -13,12 +13,13 @@ The states and what moves them stand in `TRANSITIONS`; a pair that is not there 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from guardrails_plugins.core.citations import marker_style
 from guardrails_plugins.core.endings import Ending, ending_of, is_finished
 from guardrails_plugins.core.errors import FrameError, GateError, StreamClosedError
-from guardrails_plugins.core.judge import Judge, Verdict
+from guardrails_plugins.core.judge import BrokenCheckError, Judge, Prepared, broken
 from guardrails_plugins.core.languages.profile import load_profile, resolve_language
 from guardrails_plugins.core.outcome import (
     STOPPED_STATES,
@@ -79,12 +80,10 @@ class SentenceGate:
     """
 
     __slots__ = (
-        "_begun",
-        "_final",
+        "_any_released",
         "_held",
         "_judge",
         "_refusal",
-        "_released",
         "_splitter",
         "_state",
         "index",
@@ -110,11 +109,9 @@ class SentenceGate:
         self._splitter = SentenceSplitter(self.language, max_chars=self.policy.max_chars, marker=self.policy.marker)
         self._refusal = RefusalToken(self.policy.refusal_token)
         self._judge = Judge(self.index, self.policy, self.profile, self._refusal, question)
-        self._held: list[Sentence] = []
+        self._held: list[Prepared] = []
         self._state = State.OPEN
-        self._final: GateOutcome | None = None
-        self._released = False
-        self._begun = False
+        self._any_released = False
 
     def __repr__(self) -> str:
         return f"SentenceGate(state={self._state.value!r}, language={self.language!r}, sources={len(self.index)})"
@@ -140,10 +137,10 @@ class SentenceGate:
             raise FrameError(f"a gate is fed text, not {type(text).__name__}; decode bytes first")
         try:
             if self._refusal.undecided and self._refusal.opens(text):
-                return self._end(Event.REFUSAL, [], withheld=0)
+                return self._stop(Event.REFUSAL, notice=True, withheld=len(self._refusal.token))
             sentences = self._splitter.feed(text)
         except Exception:  # a defect must never let text through (SPEC 0.5)
-            return self._end(Event.BROKE, [], (self._broken(),))
+            return self._stop(Event.BROKE, violations=(self._broken(),))
         return self._take(sentences) if sentences else _NOTHING
 
     def finish(self, finish_reason: str = "stop") -> GateOutcome:
@@ -157,68 +154,179 @@ class SentenceGate:
         try:
             rest = self._splitter.flush()
         except Exception:
-            return self._end(Event.BROKE, [], (self._broken(),))
+            return self._stop(Event.BROKE, violations=(self._broken(),))
         if self._refusal.undecided and self._refusal.is_whole():
-            return self._end(Event.REFUSAL, [], withheld=0)
+            return self._stop(Event.REFUSAL, notice=True, withheld=len(self._refusal.token))
         if ending is Ending.CLEAN:
             return self._finish_clean(rest)
-        if rest is not None and self._judge.holds_refusal(rest):
-            return self._end(Event.REFUSAL, [], withheld=self._withheld(rest))
+        withheld = self._held_chars() + (len(rest.text) if rest else 0)
+        if rest and self._judge.holds_refusal(self._judge.shown(rest)):
+            return self._stop(Event.REFUSAL, notice=self._nothing_released(), withheld=withheld)
         if ending is Ending.FILTERED:
-            span = rest.span if rest is not None else Span(self._judge.position, self._judge.position)
-            violation = Violation(Code.PROVIDER_FILTERED, span)
-            return self._end(Event.FILTERED, [], (violation,), withheld=self._withheld(rest))
+            at = self._judge.position
+            span = rest.span if rest else Span(at, at)
+            return self._stop(
+                Event.FILTERED, violations=(Violation(Code.PROVIDER_FILTERED, span),), notice=True, withheld=withheld
+            )
         if ending is Ending.REFUSED:
-            return self._end(Event.REFUSAL, [], withheld=self._withheld(rest))
-        return self._finish_cut(rest)
+            return self._stop(Event.REFUSAL, notice=self._nothing_released(), withheld=withheld)
+        return self._finish_cut(rest, withheld)
 
     def refuse(self) -> GateOutcome:
         """The provider itself refused: what is held is dropped, the state is `refused`."""
         self._require_open()
-        return self._end(Event.REFUSAL, [], withheld=self._withheld(None) + len(self._splitter.pending.strip()))
+        held = self._held_chars() + len(self._splitter.pending.strip())
+        return self._stop(Event.REFUSAL, notice=self._nothing_released(), withheld=held)
 
     def fail(self) -> GateOutcome:
         """A check outside the gate raised or timed out: what is held is dropped, the state is `failed`."""
         self._require_open()
-        return self._end(Event.BROKE, [], (self._broken(),))
+        return self._stop(Event.BROKE, violations=(self._broken(),))
 
     def _finish_clean(self, rest: Sentence | None) -> GateOutcome:
         outcome = self._take([rest] if rest else [], last=True)
         if self._state is not State.OPEN:
             return outcome
+        self._move(Event.ENDED)
         trailing = rest.raw if rest is not None and not rest else ""
-        return self._end(Event.ENDED, list(outcome.sentences), outcome.violations, trailing=trailing)
+        return replace(outcome, text=outcome.text + trailing, state=self._state)
 
-    def _finish_cut(self, rest: Sentence | None) -> GateOutcome:
-        if not rest or not is_finished(rest.text, marker_style(self.policy.marker)):
-            return self._end(Event.CUT, [], withheld=self._withheld(rest))
-        outcome = self._take([rest], last=True, cut=True)
+    def _finish_cut(self, rest: Sentence | None, withheld: int) -> GateOutcome:
+        finished = bool(rest) and rest is not None and is_finished(rest.text, marker_style(self.policy.marker))
+        outcome = self._take([rest]) if finished and rest is not None else _NOTHING
         if self._state is not State.OPEN:
             return outcome
-        return self._end(Event.CUT, list(outcome.sentences), outcome.violations, withheld=self._withheld(None))
+        withheld = self._held_chars() if finished else withheld
+        self._held.clear()
+        self._move(Event.CUT)
+        return replace(outcome, state=self._state, notice=self._notice(), withheld_chars=withheld)
 
-    def _take(self, sentences: list[Sentence], *, last: bool = False, cut: bool = False) -> GateOutcome:
-        """Judge sentences in order; lead-ins wait for the sentence after them."""
+    def _take(self, sentences: list[Sentence], *, last: bool = False) -> GateOutcome:
+        """Judge sentences in order until one fails; `last` says that none follows."""
         released: list[ReleasedSentence] = []
         flagged: list[Violation] = []
-        for sentence in sentences:
-            for verdict in self._verdicts(sentence):
-                if verdict.event is not Event.PASSED.value:
-                    return self._end(Event(verdict.event), released, (*flagged, *verdict.violations), withheld=verdict.withheld)
-                assert verdict.released is not None
-                released.append(verdict.released)
-                flagged.extend(verdict.violations)
-        if last and self._held and not cut:
-            for verdict in self._alone():
-                if verdict.event is not Event.PASSED.value:
-                    return self._end(Event(verdict.event), released, (*flagged, *verdict.violations), withheld=verdict.withheld)
-                assert verdict.released is not None
-                released.append(verdict.released)
-                flagged.extend(verdict.violations)
+        try:
+            for prepared in self._ready(sentences, last=last):
+                sentence = prepared.sentence
+                if self._judge.holds_refusal(prepared.shown):
+                    begins = self._nothing_released() and not released and self._begins(prepared.shown)
+                    return self._stop(Event.REFUSAL, released, flagged, notice=begins, withheld=len(sentence.text))
+                violations = self._judge.violations(prepared)
+                if any(self.policy.stops(v.code) for v in violations):
+                    every = (*flagged, *violations)
+                    return self._stop(Event.VIOLATED, released, every, notice=True, withheld=len(sentence.text))
+                self._move(Event.PASSED)
+                released.append(self._judge.release(prepared, violations))
+                flagged.extend(violations)
+        except Exception as error:  # BrokenCheckError, or a defect of ours: both fail closed
+            del error
+            every = (*flagged, self._broken())
+            return self._stop(Event.BROKE, released, every, notice=True)
         if not released:
             return _NOTHING
-        self._released = True
+        self._any_released = True
         return GateOutcome("".join(s.text for s in released), False, self._state, tuple(flagged), tuple(released))
 
-    def _verdicts(self, sentence: Sentence) -> Iterable[Verdict]:
-        raise NotImplementedError
+    def _ready(self, sentences: list[Sentence], *, last: bool) -> Iterator[Prepared]:
+        """Sentences whose turn has come: a lead-in waits for the list item after it."""
+        for sentence in sentences:
+            prepared = self._judge.prepare(sentence)
+            follows = sentence.kind is Kind.ITEM
+            if not follows:
+                yield from self._drain(None)
+            if self._judge.is_lead_in(prepared) and len(self._held) < MAX_HELD_LEAD_INS:
+                self._held.append(prepared)
+                continue
+            yield from self._drain(prepared)
+            yield prepared
+        if last:
+            yield from self._drain(None)
+
+    def _drain(self, item: Prepared | None) -> Iterator[Prepared]:
+        """The held lead-ins, with the markers of `item` where one follows."""
+        held, self._held = self._held, []
+        for prepared in held:
+            context = prepared.context
+            assert context is not None
+            if item is not None and item.context is not None and item.context.markers:
+                context = replace(context, cited=item.cited, borrowed=True)
+            yield replace(prepared, context=context)
+
+    def _stop(
+        self,
+        event: Event,
+        released: Iterable[ReleasedSentence] = (),
+        violations: Iterable[Violation] = (),
+        *,
+        notice: bool = True,
+        withheld: int = 0,
+    ) -> GateOutcome:
+        """End the stream for good; nothing that was held is kept."""
+        self._move(event)
+        self._held.clear()
+        self._splitter.discard()
+        sentences = tuple(released)
+        return GateOutcome(
+            "".join(s.text for s in sentences),
+            self.stopped,
+            self._state,
+            tuple(violations),
+            sentences,
+            self._notice() if notice else None,
+            withheld,
+        )
+
+    def _move(self, event: Event) -> None:
+        try:
+            self._state = TRANSITIONS[self._state, event]
+        except KeyError:
+            raise StreamClosedError(f"a stream that is {self._state.value!r} cannot be {event.value!r}") from None
+
+    def _require_open(self) -> None:
+        if self._state is not State.OPEN:
+            raise StreamClosedError(f"the stream has ended ({self._state.value}); use a new SentenceGate for the next answer")
+
+    def _notice(self) -> str:
+        name = _NOTICE_OF[self._state]
+        text: str = self.policy.notices.get(name) or getattr(self.profile.notices, name)
+        return text
+
+    def _broken(self) -> Violation:
+        at = self._judge.position
+        return broken(Span(at, at))
+
+    def _held_chars(self) -> int:
+        return sum(len(p.sentence.text) for p in self._held)
+
+    def _nothing_released(self) -> bool:
+        return not self._any_released
+
+    def _begins(self, shown: str) -> bool:
+        return shown.lstrip().startswith(self._refusal.token)
+
+
+def check_text(
+    text: str,
+    sources: Iterable[str | Source] | SourceIndex,
+    *,
+    language: str = "en",
+    policy: GatePolicy | None = None,
+    question: str | None = None,
+    finish_reason: str = "stop",
+) -> GateOutcome:
+    """Judge a whole text: the same machine, fed everything and then finished.
+
+    The outcome is that of the whole stream: all released text and sentences, all violations
+    up to the stop. Raises what `SentenceGate` raises.
+    """
+    gate = SentenceGate(sources, language=language, policy=policy, question=question)
+    first = gate.feed(text)
+    if first.stopped:
+        return first
+    last = gate.finish(finish_reason)
+    return replace(
+        last,
+        text=first.text + last.text,
+        violations=first.violations + last.violations,
+        sentences=first.sentences + last.sentences,
+    )

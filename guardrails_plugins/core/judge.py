@@ -1,0 +1,155 @@
+"""One sentence before its checks: the context they need, and the verdict they give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from guardrails_plugins.core.checks import CHECKS, CheckContext
+from guardrails_plugins.core.checks.citation_required import needs_marker
+from guardrails_plugins.core.citations import marker_style, strip
+from guardrails_plugins.core.languages.profile import LanguageProfile
+from guardrails_plugins.core.outcome import Code, ReleasedSentence, Violation
+from guardrails_plugins.core.policy import GatePolicy
+from guardrails_plugins.core.refusal import RefusalToken
+from guardrails_plugins.core.sentence import Kind, Sentence, Span
+from guardrails_plugins.core.sources import SourceIndex
+from guardrails_plugins.core.values import extract
+
+QUESTION = "question"
+"""The equivalence under which values of the question count as supported."""
+
+_EMPHASIS = " *_\u00a0\t\r\n"
+_NO_CITED: frozenset[int] = frozenset()
+
+
+class BrokenCheckError(Exception):
+    """A check raised, or answered with something that is no violation. Carries no text."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Prepared:
+    """A sentence with its shown form (outer whitespace included) and, unless exempt, its context."""
+
+    sentence: Sentence
+    shown: str
+    context: CheckContext | None
+
+    @property
+    def cited(self) -> frozenset[int]:
+        """The numbers of the existing sources that it cites."""
+        return self.context.cited if self.context is not None else _NO_CITED
+
+
+class Judge:
+    """Prepares and judges the sentences of one stream, in order.
+
+    `position` is where the next sentence's raw text starts, in code points of the stream.
+    """
+
+    __slots__ = ("_at_line_start", "_index", "_policy", "_profile", "_question", "_refusal", "_style", "_tail", "position")
+
+    def __init__(
+        self,
+        index: SourceIndex,
+        policy: GatePolicy,
+        profile: LanguageProfile,
+        refusal: RefusalToken,
+        question: str | None,
+    ) -> None:
+        self._index = index
+        self._policy = policy
+        self._profile = profile
+        self._refusal = refusal
+        self._style = marker_style(policy.marker)
+        on = question is not None and QUESTION in policy.equivalences
+        self._question = SourceIndex.of([question], language=profile.code) if on and question is not None else None
+        self._at_line_start = True
+        self._tail = ""
+        self.position = 0
+
+    def prepare(self, sentence: Sentence) -> Prepared:
+        """The sentence's context. Moves `position` behind it."""
+        start, raw = self.position, sentence.raw
+        stripped = strip(raw, self._style, at_line_start=self._at_line_start)
+        self.position = start + len(raw)
+        if raw:
+            self._at_line_start = raw[-1] in "\r\n"
+        shown = stripped.text
+        if not sentence or (sentence.kind is Kind.CODE and self._policy.code == "exempt"):
+            return Prepared(sentence, shown, None)
+        body = shown.strip()
+        markers = tuple(self._style.find(sentence.text))
+        cited = frozenset(n for m in markers if not m.malformed for n in m.numbers if 1 <= n <= len(self._index))
+        policy = self._policy
+        values = (
+            extract(
+                body,
+                self._profile,
+                equivalences=policy.equivalences,
+                list_prefix=sentence.item_prefix,
+                source_count=len(self._index),
+            )
+            if policy.values
+            else ()
+        )
+        context = CheckContext(
+            sentence=sentence,
+            shown=body,
+            markers=markers,
+            cited=cited,
+            values=values,
+            index=self._index,
+            policy=policy,
+            profile=self._profile,
+            language=self._profile.code,
+            question=self._question,
+            _strip=stripped,
+            _lead=len(shown) - len(shown.lstrip()),
+            _start=start,
+        )
+        return Prepared(sentence, shown, context)
+
+    def is_lead_in(self, prepared: Prepared) -> bool:
+        """Whether it is a line that ends in a colon and lacks a marker that it needs."""
+        context = prepared.context
+        if context is None or not context.shown.rstrip(_EMPHASIS).endswith((":", "：")):
+            return False
+        return needs_marker(prepared.sentence, context)
+
+    def holds_refusal(self, shown: str) -> bool:
+        """Whether the refusal token stands in a shown text, or ends in it having begun in the text released before."""
+        return self._refusal.find(self._tail + shown, len(self._tail)) >= 0
+
+    def violations(self, prepared: Prepared) -> tuple[Violation, ...]:
+        """All violations of a sentence. Raises `BrokenCheckError` when a check is broken."""
+        context = prepared.context
+        if context is None:
+            return ()
+        found: list[Violation] = []
+        for check in (*CHECKS, *self._policy.checks):
+            try:
+                answer: Iterable[Violation] = check(prepared.sentence, context)
+                found.extend(answer or ())
+            except Exception:
+                raise BrokenCheckError from None
+        if not all(isinstance(v, Violation) for v in found):
+            raise BrokenCheckError
+        return tuple(found)
+
+    def release(self, prepared: Prepared, violations: tuple[Violation, ...]) -> ReleasedSentence:
+        """The sentence as it may be shown."""
+        sentence = prepared.sentence
+        text = sentence.raw if self._policy.keep_markers else prepared.shown
+        if self._refusal.token:
+            self._tail = (self._tail + prepared.shown)[-len(self._refusal.token) :]
+        return ReleasedSentence(sentence, text, tuple(sorted(prepared.cited)), violations)
+
+    def shown(self, sentence: Sentence) -> str:
+        """The shown form of a sentence that is not judged (a fragment at the end)."""
+        return strip(sentence.raw, self._style, at_line_start=self._at_line_start).text
+
+
+def broken(span: Span) -> Violation:
+    """The violation of a check that broke."""
+    return Violation(Code.CHECK_FAILED, span)
