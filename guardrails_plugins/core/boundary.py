@@ -1,0 +1,337 @@
+"""RULES: what ends a sentence.
+
+Each rule looks at one candidate (a run of terminators with what follows it) and answers
+`BREAK`, `NO_BREAK` or `NEED_MORE`, or None to leave it to the next. The first answer stands.
+An answer never changes when more text arrives: a rule that cannot know yet says `NEED_MORE`.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import regex
+
+from guardrails_plugins.core.languages.profile import Words, load_profile
+from guardrails_plugins.core.sentence import Rule
+
+WORD_LOOKAHEAD = 32
+"""Code points of the next word that are looked at, at most (SPEC 0.7)."""
+ABBREVIATION_LOOKBACK = 32
+"""Code points before a dot in which an abbreviation can stand."""
+
+CJK_TERMINATORS = "。！？"
+DOTS = ".…"
+CLOSING_QUOTES = "\"'”’»«“›‹"
+CLOSING_BRACKETS = ")]}）］"
+
+
+class Answer(enum.Enum):
+    """What a rule says of a candidate."""
+
+    BREAK = "break"
+    NO_BREAK = "no_break"
+    NEED_MORE = "need_more"
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A run of terminators and its surroundings; positions lie in `text`.
+
+    `first`: the sentence's first character; `body`: the first one behind a list marker;
+    `start`: the run's first terminator; `run`: the terminators; `closers`: what closes behind
+    them; `next`: the first character that is neither whitespace nor marker; `marked`: markers
+    follow the run; `newlines`: line breaks between the run and `next`.
+    """
+
+    text: str
+    first: int
+    body: int
+    start: int
+    run: str
+    closers: str
+    next: int
+    marked: bool
+    newlines: int
+    lexicon: Lexicon
+    rule: Rule = Rule.TERMINATOR
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The words of a language (and of English) that the rules know."""
+
+    never_final: frozenset[str]
+    before_number: frozenset[str]
+    may_end: frozenset[str]
+    spaced: dict[str, Words]
+    openers: frozenset[str]
+    number_words: frozenset[str]
+    ordinal_followers: frozenset[str]
+    headings: frozenset[str]
+    has_case: bool
+
+
+@functools.cache
+def lexicon(language: str) -> Lexicon:
+    """The lexicon of a two-letter code; English abbreviations and openers belong to every one."""
+    profile, english = load_profile(language), load_profile("en")
+    both = (profile, english)
+    never = {w for p in both for w in p.abbreviations.never_final}
+    number = {w for p in both for w in p.abbreviations.before_number} - never
+    may = {w for p in both for w in p.abbreviations.may_end} - set(profile.abbreviations.never_final)
+    spaced: dict[str, list[str]] = {}
+    for entry in (*never, *may, *number):
+        if " " in entry:
+            spaced.setdefault(entry.split(" ", 1)[0], []).append(entry)
+    followers: set[str] = set()
+    if profile.numbers.ordinal_dot:
+        months = (m for names in profile.dates.months for m in names)
+        followers = {w.rstrip(".") for w in (*profile.numbers.ordinal_followers, *months, *profile.dates.weekdays)}
+    return Lexicon(
+        never_final=_capitalised(never),
+        before_number=_capitalised(number),
+        may_end=_capitalised(may),
+        spaced={k: tuple(sorted(v, key=len, reverse=True)) for k, v in spaced.items()},
+        openers=frozenset(w for p in both for w in p.openers),
+        number_words=frozenset(w.casefold() for p in both for w in p.numbers.words),
+        ordinal_followers=frozenset(followers),
+        headings=frozenset(w.casefold() for p in both for w in p.headings),
+        has_case=profile.has_case,
+    )
+
+
+def _capitalised(entries: set[str]) -> frozenset[str]:
+    return frozenset(entries | {e[:1].upper() + e[1:] for e in entries})
+
+
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]++(?:['’\-‐‑\u200c][\p{L}\p{M}\p{N}]++)*+")
+_SKIPPED = regex.compile(r"[*_\"'“”„«»‘’‹›(\[（「『¿¡]*+")
+_BEFORE_DOT = regex.compile(r"(?r)[\p{L}\p{M}\p{N}.'’\-‐‑/&\u200c\u200e\u200f]*+")
+_INITIALS = regex.compile(r"(?:\p{Lu}\p{M}*+\.[‐-]?)*+\p{Lu}\p{M}*+\.")
+_CASELESS_INITIAL = regex.compile(r"[\p{Arabic}\p{Devanagari}][\p{M}]*+\.")
+_ORDINAL_NUMBER = regex.compile(r"(?r)(?<![\p{L}\p{N}.,])\p{Nd}{1,3}+")
+_LIST_NUMBER = regex.compile(r"(?:\*\*|__|\*|_)?+(?:\p{Nd}{1,4}+|\p{L}\p{M}?|[ivxIVX]{1,4})")
+
+
+def next_word(c: Candidate) -> str | None:
+    """The word that begins behind the whitespace (quotes and emphasis skipped); None while it may go on."""
+    start = c.next
+    skipped = _SKIPPED.match(c.text, start, start + WORD_LOOKAHEAD)
+    if skipped is not None:
+        start = skipped.end()
+    limit = c.next + WORD_LOOKAHEAD
+    found = _WORD.match(c.text, start, limit)
+    end = found.end() if found is not None else start
+    if end >= len(c.text) and end < limit:
+        return None
+    # An inner apostrophe or hyphen may still turn out to be inner.
+    if end + 1 >= len(c.text) and end < limit and c.text[end] in "'’-‐‑\u200c":
+        return None
+    return found.group() if found is not None else ""
+
+
+def list_marker(c: Candidate) -> Answer | None:
+    """``1.`` at the start of a sentence belongs to what follows it, list marker or not."""
+    if c.run != "." or c.newlines or c.closers.strip("*_") or c.marked:
+        return None
+    head = _LIST_NUMBER.match(c.text, c.first, c.start)
+    return Answer.NO_BREAK if head is not None and head.end() == c.start else None
+
+
+def bare_closers(c: Candidate) -> Answer | None:
+    """A line break behind a terminator ends the sentence, whatever closes between them."""
+    if c.newlines and not _stands_before_more(c):
+        c.rule = Rule.BLANK_LINE if c.newlines > 1 else Rule.NEWLINE
+        return Answer.BREAK
+    return None
+
+
+def continuation(c: Candidate) -> Answer | None:
+    """A comma, semicolon or colon after the whitespace shows that the sentence goes on."""
+    return Answer.NO_BREAK if not c.newlines and c.text[c.next] in ",;:，；：、،؛" else None
+
+
+def lower_case(c: Candidate) -> Answer | None:
+    """A dot or ellipsis before a lower-case letter ends nothing (``et al. and``)."""
+    if c.run.strip(DOTS) or c.newlines:
+        return None
+    return Answer.NO_BREAK if _starts_lower(c) else None
+
+
+def abbreviation(c: Candidate) -> Answer | None:
+    """Abbreviations by class; see the language files."""
+    if c.run != "." or c.closers.strip("*_"):
+        return None
+    token = token_before(c.text, c.first, c.start)
+    known = c.lexicon
+    spaced = _spaced(c, token)
+    if spaced is not None:
+        return spaced
+    whole = _longest(c, token)
+    if whole in known.never_final:
+        return None if c.marked or c.newlines > 1 else Answer.NO_BREAK
+    if c.newlines or c.marked:
+        return None
+    if whole in known.before_number:
+        return _before_number(c)
+    if whole in known.may_end:
+        return _before_opener(c)
+    return None
+
+
+def initial(c: Candidate) -> Answer | None:
+    """Single initials and dotted capitals (``J. K. Rowling``, ``U.S. GDP``) end a sentence only before an opener."""
+    if c.run != "." or c.closers or c.newlines or c.marked:
+        return None
+    token = token_before(c.text, c.first, c.start)
+    if not (_INITIALS.fullmatch(token) or _CASELESS_INITIAL.fullmatch(token)):
+        return None
+    return _before_opener(c)
+
+
+def ordinal(c: Candidate) -> Answer | None:
+    """In German a number with a dot before a month or another listed word (``am 17. September``)."""
+    if c.run != "." or c.closers or c.newlines or c.marked or not c.lexicon.ordinal_followers:
+        return None
+    if _ORDINAL_NUMBER.match(c.text, max(c.first, c.start - 4), c.start) is None:
+        return None
+    word = next_word(c)
+    if word is None:
+        return Answer.NEED_MORE
+    return Answer.NO_BREAK if word in c.lexicon.ordinal_followers else None
+
+
+def closing_bracket(c: Candidate) -> Answer | None:
+    """After ``.)`` a line break or a marker ends the sentence; a capital only where the bracket
+    opened at the sentence's start."""
+    last = c.closers.rstrip("*_")[-1:]
+    if not last or last not in CLOSING_BRACKETS:
+        return None
+    c.rule = Rule.CLOSER
+    if c.marked:
+        return Answer.BREAK
+    opened = c.text[c.body : c.body + 3].lstrip("*_")[:1] in ("(", "[", "{", "（", "［")
+    return Answer.BREAK if opened and _starts_sentence(c) else Answer.NO_BREAK
+
+
+def closing_quote(c: Candidate) -> Answer | None:
+    """After ``?»`` or ``."`` a capital ends the sentence; in scripts without capitals a quote that
+    opened at the sentence's start does."""
+    last = c.closers.rstrip("*_")[-1:]
+    if not last or last not in CLOSING_QUOTES:
+        return None
+    c.rule = Rule.CLOSER
+    if c.marked:
+        return Answer.BREAK
+    letter = _first_letter(c)
+    if letter.isupper():
+        return Answer.BREAK
+    if letter.islower() or not letter.isalpha():
+        return Answer.NO_BREAK
+    opened = c.text[c.body : c.body + 3].lstrip("*_")[:1] in tuple("\"'“„«»‘”")
+    return Answer.BREAK if opened else Answer.NO_BREAK
+
+
+def terminator(c: Candidate) -> Answer | None:
+    """Nothing spoke against it."""
+    return Answer.BREAK
+
+
+RULES: tuple[Callable[[Candidate], Answer | None], ...] = (
+    list_marker,
+    abbreviation,
+    bare_closers,
+    continuation,
+    lower_case,
+    initial,
+    ordinal,
+    closing_bracket,
+    closing_quote,
+    terminator,
+)
+
+
+def judge(c: Candidate) -> Answer:
+    """The first answer that a rule gives."""
+    for rule in RULES:
+        answer = rule(c)
+        if answer is not None:
+            return answer
+    raise AssertionError("the last rule always answers")
+
+
+def token_before(text: str, first: int, dot: int) -> str:
+    """The word that ends with the dot at `dot`, dot included."""
+    found = _BEFORE_DOT.match(text, max(first, dot - ABBREVIATION_LOOKBACK), dot)
+    start = found.start() if found is not None else dot
+    return text[start : dot + 1].lstrip("'’-‐‑/&")
+
+
+def _longest(c: Candidate, token: str) -> str:
+    """The token with the words before it, where together they are one listed abbreviation (``и т. д.``)."""
+    known = c.lexicon
+    start = c.start + 1 - len(token)
+    before = c.text[max(c.first, start - ABBREVIATION_LOOKBACK) : start].replace("\u00a0", " ").replace("\u202f", " ")
+    parts = before.rstrip(" ").rsplit(" ", 3) if before.endswith(" ") else []
+    for count in range(len(parts), 0, -1):
+        whole = " ".join([*parts[-count:], token]).lstrip("(«\"“„[*_")
+        if whole in known.never_final or whole in known.may_end or whole in known.before_number:
+            return whole
+    return token
+
+
+def _spaced(c: Candidate, token: str) -> Answer | None:
+    """``z.`` of ``z. B.``: the dot is inside an abbreviation written with blanks."""
+    if c.newlines or c.marked:
+        return None
+    for entry in c.lexicon.spaced.get(token, ()):
+        rest = entry[len(token) + 1 :]
+        ahead = c.text[c.next : c.next + len(rest)].replace("\u00a0", " ").replace("\u202f", " ")
+        if ahead == rest:
+            return Answer.NO_BREAK
+        if c.next + len(rest) > len(c.text) and rest.startswith(ahead):
+            return Answer.NEED_MORE
+    return None
+
+
+def _before_number(c: Candidate) -> Answer | None:
+    if c.text[c.next].isdigit():
+        return Answer.NO_BREAK
+    word = next_word(c)
+    if word is None:
+        return Answer.NEED_MORE
+    if any(ch.isdigit() for ch in word) or word.casefold() in c.lexicon.number_words or regex.fullmatch("[IVXLC]+", word):
+        return Answer.NO_BREAK
+    return None
+
+
+def _before_opener(c: Candidate) -> Answer | None:
+    word = next_word(c)
+    if word is None:
+        return Answer.NEED_MORE
+    if word in c.lexicon.openers or (not word and c.text[c.next] in "-*•#|"):
+        c.rule = Rule.OPENER
+        return Answer.BREAK
+    return Answer.NO_BREAK
+
+
+def _stands_before_more(c: Candidate) -> bool:
+    return False
+
+
+def _first_letter(c: Candidate) -> str:
+    skipped = _SKIPPED.match(c.text, c.next, c.next + WORD_LOOKAHEAD)
+    at = skipped.end() if skipped is not None else c.next
+    return c.text[at : at + 1]
+
+
+def _starts_lower(c: Candidate) -> bool:
+    return c.text[c.next].islower() or (c.text[c.next] in "*_" and _first_letter(c).islower())
+
+
+def _starts_sentence(c: Candidate) -> bool:
+    letter = _first_letter(c)
+    return letter.isupper() or (letter.isalpha() and not letter.islower())

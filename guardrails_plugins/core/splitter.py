@@ -1,0 +1,380 @@
+"""`SentenceSplitter`: the buffer, the scan position and the bound. The rules stand in `boundary`.
+
+Timeline, fed ``He left.`` / `` [S1] S`` / ``he``::
+
+    buffer              decision
+    He left.            a terminator at the end: what follows decides, wait
+    He left. [S1] S     markers belong to the sentence before; a capital: boundary
+    She                 nothing of interest: the piece is only kept
+
+A whole text is "feed everything, then flush", so cutting cannot matter: every decision is a
+function of the text up to the character that decides it, and is taken when that one is there.
+"""
+
+from __future__ import annotations
+
+import re
+
+import regex
+
+from guardrails_plugins.core.bound import OVERRUN, cut_position
+from guardrails_plugins.core.boundary import CJK_TERMINATORS, Answer, Candidate, judge, lexicon
+from guardrails_plugins.core.citations import BLANKS, marker_style
+from guardrails_plugins.core.errors import BoundError, FrameError, StreamClosedError
+from guardrails_plugins.core.languages.profile import resolve_language
+from guardrails_plugins.core.lines import is_bold_line, item_prefix, line_kind, starts_structure
+from guardrails_plugins.core.quotes import QuoteState
+from guardrails_plugins.core.sentence import Kind, Rule, Sentence, Span
+
+_TERMINATORS = ".!?…؟۔。！？।॥"
+_INTEREST = re.compile(rf"[{_TERMINATORS}\n\r]")
+_NOT_BLANK = re.compile(r"\S")
+_ALWAYS = re.compile(r"")
+_EVENT = regex.compile(rf"[{_TERMINATORS}]++|[\n\r]")
+_CLOSERS = "\"'”’»«“›‹)\\]}）］*_~`"
+_TAIL = regex.compile(rf"[{_TERMINATORS}{_CLOSERS}]*+")
+_BLANK_RUN = regex.compile(rf"[{BLANKS}]*+")
+_SPACE_RUN = regex.compile(r"\s*+")
+_LINE_BREAK = regex.compile(r"\r\n|[\n\r]")
+_STRONG_END = regex.compile(rf"(?:[{_TERMINATORS}:：][{_CLOSERS}」』】》]*+|[\]］】])[*_]*+$")
+_ENDLESS = 1 << 60
+
+
+class SentenceSplitter:
+    """Cuts one stream into sentences.
+
+    `language` is a BCP 47 tag; `max_chars` the code points, counted from a sentence's first
+    character, after which a text without a boundary is cut; `marker` the citation style.
+    Raises `LanguageError`, `BoundError` or `MarkerStyleError`.
+    """
+
+    __slots__ = (
+        "_base", "_body", "_bound", "_closed", "_false_dot", "_fence", "_first", "_glued", "_kind", "_language",
+        "_last_number", "_lexicon", "_line_start", "_max_chars", "_number", "_pieces", "_quotes", "_room", "_scan",
+        "_search", "_style", "_text",
+    )
+
+    def __init__(self, language: str = "en", *, max_chars: int = 1000, marker: str = "[S{n}]") -> None:
+        if isinstance(max_chars, bool) or not isinstance(max_chars, int) or max_chars < 1:
+            raise BoundError(f"max_chars must be a whole number of at least 1, not {max_chars!r}")
+        self._language = resolve_language(language)
+        self._lexicon = lexicon(self._language)
+        self._style = marker_style(marker)
+        self._max_chars = max_chars
+        self._text = ""
+        self._pieces: list[str] = []
+        self._base = 0
+        self._fence = False
+        self._last_number = 0
+        self._closed = False
+        self._begin(line_start=True, glued=False)
+        self._search = _NOT_BLANK.search
+        self._room = _ENDLESS
+
+    def __repr__(self) -> str:
+        return f"SentenceSplitter(language={self._language!r}, max_chars={self._max_chars}, position={self._base})"
+
+    @property
+    def pending(self) -> str:
+        """The raw text that is held: no boundary has been found in it yet."""
+        return self._text + "".join(self._pieces)
+
+    def feed(self, text: str) -> list[Sentence]:
+        """Take a piece of any length; returns the sentences whose boundary it decides.
+
+        Raises `StreamClosedError` after `flush` and `FrameError` for anything but a string.
+        """
+        if type(text) is not str and not isinstance(text, str):
+            raise FrameError(f"a splitter is fed text, not {type(text).__name__}")
+        # Most pieces hold nothing that could end a sentence: one search, one append.
+        if self._search(text) is None:
+            self._room -= len(text)
+            if self._room > 0:
+                self._pieces.append(text)
+                return []
+        if self._closed:
+            raise StreamClosedError("the splitter was flushed; use a new one for the next text")
+        self._pieces.append(text)
+        self._text += "".join(self._pieces)
+        self._pieces.clear()
+        return self._advance()
+
+    def flush(self) -> Sentence | None:
+        """End the text: what is left is one sentence (false when it is only whitespace); None when nothing is.
+
+        Raises `StreamClosedError` when called twice.
+        """
+        if self._closed:
+            raise StreamClosedError("the splitter was flushed already")
+        self._text += "".join(self._pieces)
+        text = self._text
+        sentence = None
+        if text:
+            self._locate_first()
+            self._classify(len(text))
+            sentence = self._sentence(len(text), Rule.FLUSH, trailing=True)
+        self.discard()
+        return sentence
+
+    def discard(self) -> None:
+        """Drop what is held and close: a later `feed` raises `StreamClosedError`."""
+        self._text = ""
+        self._pieces.clear()
+        self._closed = True
+        self._search = _ALWAYS.search
+
+    # -- the machine -------------------------------------------------------------------------
+
+    def _begin(self, *, line_start: bool, glued: bool) -> None:
+        """Reset what is known of the current sentence. `glued`: it continues a piece cut at the bound."""
+        self._first = -1
+        self._scan = 0
+        self._body = -1
+        self._number = 0
+        self._false_dot = -1
+        self._line_start = line_start
+        self._glued = glued
+        self._kind = Kind.PROSE
+        self._quotes = QuoteState()
+
+    def _advance(self) -> list[Sentence]:
+        sentences: list[Sentence] = []
+        while True:
+            step = self._step()
+            if step is None:
+                self._rest()
+                return sentences
+            end, rule = step
+            if rule is not None:
+                sentences.append(self._release(end, rule))
+            else:
+                self._scan = end
+
+    def _rest(self) -> None:
+        """Choose what the next pieces are searched for, and how much may be kept unread."""
+        if self._first < 0 or (self._scan < len(self._text) and self._text[-1].isspace()):
+            self._search, self._room = _NOT_BLANK.search, _ENDLESS
+        elif self._scan < len(self._text):
+            self._search, self._room = _ALWAYS.search, 0
+        else:
+            self._search = _INTEREST.search
+            self._room = self._bound + OVERRUN - len(self._text)
+
+    def _step(self) -> tuple[int, Rule | None] | None:
+        """The next decision: a boundary (its end, its rule), a position to go on from (and None), or None to wait."""
+        text = self._text
+        if self._first < 0 and not self._locate_first():
+            return None
+        found = _EVENT.search(text, max(self._scan, self._first))
+        if found is None or found.end() > self._bound:
+            if len(text) >= self._bound + OVERRUN:
+                return self._cut()
+            if found is None or found.start() >= self._bound:
+                # Nothing decides before the bound; what stands behind it is read when the cut is made.
+                if found is None:
+                    self._scan = len(text)
+                return None
+            if found.end() < len(text):
+                return self._cut() if len(text) >= self._bound + OVERRUN else None
+            return None
+        if text[found.start()] in "\n\r":
+            return self._at_newline(found.start())
+        return self._at_terminator(found.start(), found.end())
+
+    def _locate_first(self) -> bool:
+        found = _NOT_BLANK.search(self._text)
+        if found is None:
+            return False
+        self._first = found.start()
+        self._bound = self._first + self._max_chars
+        lead = self._text[: self._first]
+        if "\n" in lead or "\r" in lead:
+            self._line_start, self._glued = True, False
+        return True
+
+    def _classify(self, upto: int) -> None:
+        """Find the list marker and the kind of line, once the characters up to an event are there."""
+        if self._body >= 0:
+            return
+        text, first = self._text, self._first
+        self._body = max(first, 0)
+        if first < 0:
+            return
+        if self._fence:
+            self._kind = Kind.CODE
+        elif self._line_start:
+            self._kind = line_kind(text, first)
+        if self._kind is Kind.PROSE and not self._glued:
+            end, self._number = item_prefix(text, first, self._last_number, self._language)
+            if end > first:
+                self._kind, self._body = Kind.ITEM, end
+
+    def _at_terminator(self, start: int, end: int) -> tuple[int, Rule | None] | None:
+        text = self._text
+        if end >= len(text):
+            return None  # the run may go on
+        self._classify(start)
+        if self._kind in (Kind.CODE, Kind.ROW, Kind.HEADING):
+            return end, None
+        cjk = any(c in CJK_TERMINATORS for c in text[start:end])
+        if cjk:
+            tail = self._quotes.close(text, self._first, start, end)
+            if tail is None:
+                return None
+            if tail < 0:
+                return end, None
+        else:
+            found = _TAIL.match(text, end)
+            tail = found.end() if found is not None else end
+            if tail >= len(text):
+                return None if tail <= self._bound else self._overlong()
+            if not text[tail].isspace():
+                marker = self._style.match(text, tail)
+                if marker <= 0:
+                    return None if marker < 0 else (end, None)
+        return self._resolve(start, end, tail, cjk)
+
+    def _overlong(self) -> tuple[int, Rule | None] | None:
+        return self._cut() if len(self._text) >= self._bound + OVERRUN else None
+
+    def _resolve(self, start: int, end: int, tail: int, cjk: bool) -> tuple[int, Rule | None] | None:
+        """Markers after the terminator belong to its sentence; then the rules decide."""
+        text = self._text
+        absorbed = self._absorb(tail)
+        if absorbed is None:
+            return None
+        last, upto, newlines = absorbed
+        if cjk:
+            return last, Rule.CJK_TERMINATOR
+        run = _EVENT.match(text, start)
+        candidate = Candidate(
+            text, self._first, self._body, start, run.group() if run else text[start:end],
+            text[end:tail], upto, last > tail, newlines, self._lexicon,
+        )
+        answer = judge(candidate)
+        if answer is Answer.NEED_MORE:
+            return None
+        if answer is Answer.NO_BREAK:
+            if newlines:
+                self._false_dot = start
+            return end, None
+        return last, candidate.rule
+
+    def _absorb(self, tail: int) -> tuple[int, int, int] | None:
+        """Skip markers behind `tail`, on the same line or alone on the next ones.
+
+        Returns where the sentence ends, where the next text starts and the line breaks
+        between them; None while that is undecided.
+        """
+        text, last = self._text, tail
+        size = len(text)
+        while True:
+            blank = _BLANK_RUN.match(text, last)
+            at = blank.end() if blank is not None else last
+            marker = self._style.match(text, at) if last - tail <= self._max_chars else 0
+            if marker < 0:
+                return None
+            if marker:
+                closed = _TAIL.match(text, marker)
+                last = closed.end() if closed is not None else marker
+                continue
+            space = _SPACE_RUN.match(text, at)
+            upto = space.end() if space is not None else at
+            if upto >= size:
+                return None
+            newlines = len(_LINE_BREAK.findall(text, at, upto)) if upto > at else 0
+            if newlines != 1:
+                return last, upto, newlines
+            alone = self._markers_alone(upto)
+            if alone is None:
+                return None
+            if not alone:
+                return last, upto, newlines
+            last = alone
+
+    def _markers_alone(self, position: int) -> int | None:
+        """The end of the markers at `position` when nothing else stands on their line, else 0; None while undecided."""
+        text, end = self._text, 0
+        while True:
+            blank = _BLANK_RUN.match(text, position)
+            at = blank.end() if blank is not None else position
+            marker = self._style.match(text, at)
+            if marker < 0:
+                return None
+            if not marker:
+                if at >= len(text):
+                    return None
+                return end if text[at] in "\n\r" else 0
+            position = end = marker
+
+    def _at_newline(self, at: int) -> tuple[int, Rule | None] | None:
+        text = self._text
+        self._classify(at)
+        line = text[self._first : at] if self._line_start else text[self._body : at]
+        line = line.rsplit("\n", 1)[-1].rsplit("\r", 1)[-1].strip()
+        if self._fence or self._kind is Kind.CODE:
+            return at, Rule.STRUCTURE
+        absorbed = self._absorb(len(text[:at].rstrip()) if at > self._first else at)
+        if absorbed is None:
+            return None
+        last, upto, newlines = absorbed
+        if newlines > 1:
+            return last, Rule.BLANK_LINE
+        if last > at and not newlines:
+            return last, None
+        if self._ends_strongly(last):
+            return last, Rule.NEWLINE
+        if self._kind is not Kind.PROSE or self._is_heading(line):
+            if self._kind is Kind.PROSE:
+                self._kind = Kind.HEADING
+            return last, Rule.STRUCTURE
+        structured = starts_structure(text, upto, self._last_number, self._language)
+        if structured is None:
+            return None
+        return (last, Rule.STRUCTURE) if structured else (max(upto, at + 1), None)
+
+    def _ends_strongly(self, end: int) -> bool:
+        """Whether the line that ends at `end` ended in a terminator, a marker or a colon."""
+        line = self._text[max(self._first, end - 64) : end].rstrip()
+        found = _STRONG_END.search(line)
+        if found is None:
+            return False
+        if line[found.start()] in "]］】":
+            return any(m.span.end >= len(line) - len(line[found.start() + 1 :]) for m in self._style.find(line))
+        return self._false_dot < 0 or self._text[self._false_dot + 1 : end].strip() != ""
+
+    def _is_heading(self, line: str) -> bool:
+        if not line or "\n" in line:
+            return False
+        return is_bold_line(line) or line.rstrip(":：").casefold() in self._lexicon.headings
+
+    def _cut(self) -> tuple[int, Rule]:
+        self._classify(self._bound)
+        return cut_position(self._text, self._first, self._bound, self._style), Rule.BOUND
+
+    # -- release ----------------------------------------------------------------------------
+
+    def _release(self, end: int, rule: Rule) -> Sentence:
+        self._classify(end)
+        sentence = self._sentence(end, rule)
+        rest = self._text[end:]
+        self._base += end
+        self._text = rest
+        self._begin(line_start=False, glued=rule is Rule.BOUND)
+        return sentence
+
+    def _sentence(self, end: int, rule: Rule, *, trailing: bool = False) -> Sentence:
+        raw = self._text[:end]
+        first = self._first if self._first >= 0 else len(raw)
+        text = raw[first:].rstrip() if trailing else raw[first:]
+        lead = raw[:first]
+        if self._kind is Kind.PROSE and rule is Rule.FLUSH and self._is_heading(text):
+            self._kind = Kind.HEADING
+        if self._kind is Kind.CODE and text.startswith(("```", "~~~")):
+            self._fence = not self._fence
+        if self._number:
+            self._last_number = self._number
+        prefix = min(max(self._body - first, 0), len(text)) if self._kind is Kind.ITEM else 0
+        paragraph = len(_LINE_BREAK.findall(lead)) > 1
+        start = self._base + first
+        return Sentence(text, raw, Span(start, start + len(text)), rule, paragraph, self._kind, prefix)
