@@ -110,7 +110,7 @@ def _capitalised(entries: set[str]) -> frozenset[str]:
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]++(?:['’\-‐‑\u200c][\p{L}\p{M}\p{N}]++)*+")
 _SKIPPED = regex.compile(r"[*_\"'“”„«»‘’‹›(\[（「『¿¡]*+")
 _BEFORE_DOT = regex.compile(r"(?r)[\p{L}\p{M}\p{N}.'’\-‐‑/&\u200c\u200e\u200f]*+")
-_INITIALS = regex.compile(r"(?:\p{Lu}\p{M}*+\.[‐-]?)*+\p{Lu}\p{M}*+\.")
+_INITIALS = regex.compile(r"(?:\p{Lu}\p{M}*+\.[‐-]?+)++")
 _CASELESS_INITIAL = regex.compile(r"[\p{Arabic}\p{Devanagari}][\p{M}]*+\.")
 _ORDINAL_NUMBER = regex.compile(r"(?r)(?<![\p{L}\p{N}.,])\p{Nd}{1,3}+")
 _LIST_NUMBER = regex.compile(r"(?:\*\*|__|\*|_)?+(?:\p{Nd}{1,4}+|\p{L}\p{M}?|[ivxIVX]{1,4})")
