@@ -38,6 +38,8 @@ _STEP = regex.compile(
 )
 _BETWEEN_DIGITS = regex.compile(
     r"(?<=[0-9])(?:(?:\*{2,3}|__|~~|`|</?[A-Za-z]{1,8}>)++|(?P<mark>[*_])(?:(?=[0-9]++(?P=mark))|(?<=(?P=mark)[0-9]{1,20}(?P=mark))))(?=[0-9])"
+    # what closes such emphasis behind the digits
+    r"|(?<=[0-9](?:\*{1,3}|_{1,2}|~~|`|<[A-Za-z]{1,8}>)[0-9]{1,20})(?:\*{1,3}|_{1,2}|~~|`|</[A-Za-z]{1,8}>)"
 )
 
 _FOLDED = {

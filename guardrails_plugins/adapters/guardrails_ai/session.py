@@ -9,7 +9,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import Context
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -106,7 +107,7 @@ class RecordingGate(SentenceGate):
 class Session:
     """The state of one stream: unbound, then judging, then ended. Used by one reader at a time."""
 
-    __slots__ = ("_gate", "_owner", "_settings", "ended", "gate_report", "opening")
+    __slots__ = ("_gate", "_owner", "_settings", "ended", "gate_report", "opening", "watcher")
 
     def __init__(self) -> None:
         self._gate: RecordingGate | None = None
@@ -115,6 +116,7 @@ class Session:
         self.ended = False
         self.gate_report = GateReport(passed=True, state=State.OPEN)
         self.opening = Frame("", self)
+        self.watcher: Callable[[Context], None] | None = None
 
     def bind(self, owner: object, settings: Settings, request: Request) -> None:
         """Make the gate of this stream. Raises what `SentenceGate` raises, and `MetadataError` when
@@ -137,7 +139,7 @@ class Session:
     def release(self) -> None:
         """Let go of the gate and its sources; the report stays."""
         self.ended = True
-        self._gate = None
+        self._gate = self.watcher = None
 
     def sentence(self, text: str, violations: tuple[Violation, ...]) -> Frame:
         """A released sentence, as a frame that passes, or fails when the gate only flagged it."""

@@ -39,7 +39,8 @@ class SentenceStream(Iterator[Frame]):
 
 def _frames(call: Callable[[], Any], session: Session) -> Generator[Frame, None, None]:
     yield session.opening
-    events = gate_stream_sync(call(), session.gate)
+    gate = session.gate  # before the model is called: unbound is an error
+    events = gate_stream_sync(call(), gate)
     try:
         for event in events:
             for frame in frames_of(session, event):

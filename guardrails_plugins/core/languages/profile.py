@@ -1,8 +1,9 @@
 """One language's data, read strictly from its TOML file.
 
 A `LanguageProfile` is immutable and shared: `load_profile` reads each file once per
-process, so that profiles compare and hash by identity. Every entry is checked when it is read; a wrong one is a `LanguageDataError`
-that names the file and the entry. `_template.toml` explains each key.
+process, so that profiles compare and hash by identity. Every entry is checked when it is
+read; a wrong one is a `LanguageDataError` that names the file and the entry.
+`_template.toml` explains each key.
 """
 
 from __future__ import annotations

@@ -1,0 +1,102 @@
+"""Streams of a bare callable: raw text that Guardrails hands over piece by piece.
+
+Such a stream cannot be gated sentence by sentence. Guardrails says that it ended only to a
+validator that had nothing to show for the last piece, and no one knows which piece is the last;
+so everything is held, judged as it comes, and shown at the end, or at the stop. Nothing is shown
+unjudged and nothing is lost. `sentence_stream` shows each sentence as soon as it has passed.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from guardrails_ai.types import ValidationResult
+
+from guardrails_plugins.adapters.guardrails_ai.correction import corrected, withhold
+from guardrails_plugins.adapters.guardrails_ai.kinds import OnFailKind, with_notice
+from guardrails_plugins.adapters.guardrails_ai.metadata import Request
+from guardrails_plugins.adapters.guardrails_ai.report import GateReport
+from guardrails_plugins.adapters.guardrails_ai.results import failed, passed
+from guardrails_plugins.adapters.guardrails_ai.session import Settings
+from guardrails_plugins.core.gate import SentenceGate
+from guardrails_plugins.core.outcome import GateOutcome, State, Violation
+
+logger = logging.getLogger("guardrails_plugins")
+
+
+class Handle(str):
+    """The state of one stream as Guardrails carries it: to logs and spans no more than a word."""
+
+    stream: BareStream
+
+    def __new__(cls, stream: BareStream) -> Handle:
+        handle = super().__new__(cls, "bare stream")
+        handle.stream = stream
+        return handle
+
+
+class BareStream:
+    """The state of one bare stream; Guardrails carries it in the stream's metadata."""
+
+    def __init__(self, request: Request, settings: Settings) -> None:
+        self._gate = SentenceGate(
+            request.sources, language=request.language, policy=settings.gate_policy, question=request.question
+        )
+        self._settings = settings
+        self._shown: list[str] = []
+        self._failing: list[Violation] = []
+        self._ended = False
+        self.gate_report = GateReport(passed=True, state=State.OPEN)
+        logger.info("bare stream: the answer is held to its end; wrap the callable with sentence_stream")
+
+    def __del__(self) -> None:
+        if not getattr(self, "_ended", True):
+            logger.warning("a bare stream ended without a sign and lost its text; wrap the callable with sentence_stream")
+
+    def take(self, text: str, *, last: bool) -> ValidationResult | None:
+        """What Guardrails is told of one piece: nothing yet (None), or the whole answer's result."""
+        if self._ended:
+            return passed("")
+        outcome = self._gate.feed(text)
+        self._collect(outcome)
+        if not self._ended and not outcome.stopped and last:
+            outcome = self._gate.finish()
+            self._collect(outcome)
+        if self._ended or outcome.stopped or last:
+            return self._result(outcome)
+        return None
+
+    def _collect(self, outcome: GateOutcome) -> None:
+        for sentence in outcome.sentences:
+            blocking = self._settings.blocking(sentence.violations)
+            self._failing.extend(blocking)
+            text = sentence.text
+            if blocking and self._settings.kind is OnFailKind.CUSTOM:
+                text = self._instead(text, blocking)
+            self._shown.append(text)
+            if self._ended:
+                return
+        if not outcome.sentences:
+            self._shown.append(outcome.text)
+
+    def _instead(self, text: str, blocking: tuple[Violation, ...]) -> str:
+        instead, ends = corrected(blocking, self._settings)
+        self._ended = self._ended or ends
+        return text[: len(text) - len(text.lstrip())] + instead if instead else ""
+
+    def _result(self, outcome: GateOutcome) -> ValidationResult:
+        self._ended = True
+        shown = "".join(self._shown)
+        violations = (*self._failing, *(outcome.violations if outcome.stopped else ()))
+        stopped = outcome.state in (State.WITHHELD, State.FAILED)
+        if not stopped and not self._failing:
+            return passed(shown + with_notice(shown, outcome.notice))
+        kind = self._settings.kind
+        if kind is OnFailKind.EXCEPTION:
+            withhold(violations, outcome.state.value, outcome.notice)
+        fix = shown
+        if kind is OnFailKind.FIX:
+            fix += with_notice(shown, outcome.notice)
+        elif kind is OnFailKind.CUSTOM and stopped:
+            fix += self._instead("", violations)
+        return failed(fix or " ", fix, violations)

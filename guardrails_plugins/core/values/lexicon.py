@@ -1,0 +1,116 @@
+"""The words around numbers, merged from the language files and looked up by matching form."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from guardrails_plugins.core.languages.profile import LANGUAGES, LanguageProfile, load_profile
+from guardrails_plugins.core.normalize import normalize
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Entry in matching form to its meaning; `longest` is the most words an entry has."""
+
+    entries: Mapping[str, str]
+    longest: int
+
+    @classmethod
+    def of(cls, *mappings: Mapping[str, str]) -> Words:
+        """The mappings merged; the first to name an entry wins."""
+        merged: dict[str, str] = {}
+        for mapping in mappings:
+            for word, meaning in mapping.items():
+                merged.setdefault(normalize(word), meaning)
+        return cls(merged, max((w.count(" ") + 1 for w in merged), default=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """What the readers of values know of one language, English, and (in sources) of all others.
+
+    `decimal` is "" where the language is unknown: both readings of an ambiguous number stand.
+    Months map to ``g:9``, ``p:6``, ``i:9`` (Gregorian, Persian, Islamic).
+    """
+
+    code: str
+    decimal: str
+    blank_groups: bool
+    order: str
+    magnitudes: Words
+    suffixes: Mapping[str, int]
+    percent: Words
+    currencies: Words
+    currency_signs: Mapping[str, str]
+    ordinal_suffixes: frozenset[str]
+    ordinal_dot: bool
+    months: Words
+    connectors: frozenset[str]
+    am: Words
+    hour: Words
+    noon: Words
+    mentions: Words
+    number_words: Mapping[str, str]
+    domain_endings: frozenset[str]
+
+
+@functools.cache
+def answer_lexicon(code: str) -> Lexicon:
+    """The lexicon of an answer in a language: its own words and the English ones."""
+    return _lexicon(code, (code, "en"), load_profile(code).numbers.decimal)
+
+
+@functools.cache
+def source_lexicon(code: str, known: bool) -> Lexicon:
+    """The lexicon of a source: `code` first, then English, then all other languages. With `known`
+    false the language is only a guess, and an ambiguous number keeps both readings."""
+    return _lexicon(code, (code, "en", *LANGUAGES), load_profile(code).numbers.decimal if known else "")
+
+
+def _lexicon(code: str, codes: tuple[str, ...], decimal: str) -> Lexicon:
+    profiles = [load_profile(c) for c in dict.fromkeys(codes)]
+    own = profiles[0]
+    suffixes: dict[str, int] = {}
+    for profile in profiles:
+        for word, exponent in profile.numbers.magnitude_suffixes.items():
+            suffixes.setdefault(word, exponent)
+    return Lexicon(
+        code=code,
+        decimal=decimal,
+        blank_groups=not decimal or own.numbers.plain_blank_groups,
+        order=own.dates.order,
+        magnitudes=Words.of(*({w: str(e) for w, e in p.numbers.magnitudes.items()} for p in profiles)),
+        suffixes=suffixes,
+        percent=Words.of(*(dict.fromkeys(p.numbers.percent, "%") for p in profiles)),
+        currencies=Words.of(*(p.numbers.currencies for p in profiles)),
+        currency_signs=_signs(profiles),
+        ordinal_suffixes=frozenset(normalize(s).lstrip("-") for p in profiles for s in p.numbers.ordinal_suffixes),
+        ordinal_dot=own.numbers.ordinal_dot,
+        months=Words.of(*map(_months, profiles)),
+        connectors=frozenset(normalize(w) for p in profiles for w in p.dates.connectors),
+        am=Words.of(*({**dict.fromkeys(p.clock.am, "am"), **dict.fromkeys(p.clock.pm, "pm")} for p in profiles)),
+        hour=Words.of(*(dict.fromkeys(p.clock.hour, "h") for p in profiles)),
+        noon=Words.of(*({**dict.fromkeys(p.clock.noon, "720"), **dict.fromkeys(p.clock.midnight, "0")} for p in profiles)),
+        mentions=Words.of(*(dict.fromkeys(p.source_mentions, "s") for p in profiles[:2])),
+        number_words={normalize(w): n for p in reversed(profiles) for w, n in p.numbers.words.items()},
+        domain_endings=frozenset(e for c in LANGUAGES for e in load_profile(c).domain_endings),
+    )
+
+
+def _signs(profiles: list[LanguageProfile]) -> dict[str, str]:
+    signs: dict[str, str] = {}
+    for profile in profiles:
+        for word, code in profile.numbers.currencies.items():
+            if not word[-1].isalpha() and word[-1] != ".":
+                signs.setdefault(normalize(word), code)
+            elif len(word) == 3 and word.isupper():
+                signs.setdefault(normalize(word), code)
+    return signs
+
+
+def _months(profile: LanguageProfile) -> dict[str, str]:
+    dates = profile.dates
+    calendars = (("g", dates.months), ("p", dates.persian_months), ("i", dates.islamic_months))
+    return {w: f"{c}:{i + 1}" for c, months in calendars for i, names in enumerate(months) for w in names}
