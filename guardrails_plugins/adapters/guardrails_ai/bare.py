@@ -12,7 +12,7 @@ import logging
 
 from guardrails_ai.types import ValidationResult
 
-from guardrails_plugins.adapters.guardrails_ai.correction import corrected, withhold
+from guardrails_plugins.adapters.guardrails_ai.correction import corrected, log_failure, withhold
 from guardrails_plugins.adapters.guardrails_ai.kinds import OnFailKind, with_notice
 from guardrails_plugins.adapters.guardrails_ai.metadata import Request
 from guardrails_plugins.adapters.guardrails_ai.report import GateReport
@@ -46,12 +46,13 @@ class BareStream:
         self._shown: list[str] = []
         self._failing: list[Violation] = []
         self._ended = False
-        self.gate_report = GateReport(passed=True, state=State.OPEN)
         logger.info("bare stream: the answer is held to its end; wrap the callable with sentence_stream")
 
     def __del__(self) -> None:
         if not getattr(self, "_ended", True):
-            logger.warning("a bare stream ended without a sign and lost its text; wrap the callable with sentence_stream")
+            logger.warning(
+                "a bare stream ended without a sign and lost its text; wrap the callable with sentence_stream"
+            )
 
     def take(self, text: str, *, last: bool) -> ValidationResult | None:
         """What Guardrails is told of one piece: nothing yet (None), or the whole answer's result."""
@@ -89,8 +90,17 @@ class BareStream:
         shown = "".join(self._shown)
         violations = (*self._failing, *(outcome.violations if outcome.stopped else ()))
         stopped = outcome.state in (State.WITHHELD, State.FAILED)
-        if not stopped and not self._failing:
-            return passed(shown + with_notice(shown, outcome.notice))
+        report = GateReport(
+            passed=not stopped and not self._failing,
+            state=outcome.state,
+            violations=violations,
+            notice=outcome.notice,
+            released_chars=len(shown),
+            withheld_chars=outcome.withheld_chars,
+        )
+        if report.passed:
+            return passed(shown + with_notice(shown, outcome.notice), report=report)
+        log_failure(violations, outcome.withheld_chars)
         kind = self._settings.kind
         if kind is OnFailKind.EXCEPTION:
             withhold(violations, outcome.state.value, outcome.notice)
@@ -99,4 +109,4 @@ class BareStream:
             fix += with_notice(shown, outcome.notice)
         elif kind is OnFailKind.CUSTOM and stopped:
             fix += self._instead("", violations)
-        return failed(fix or " ", fix, violations)
+        return failed(fix, fix, violations, report=report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import NoReturn
 
 from guardrails.actions.filter import Filter
@@ -15,12 +16,16 @@ from guardrails_plugins.adapters.guardrails_ai.results import failed
 from guardrails_plugins.adapters.guardrails_ai.session import Failure, Frame, Settings
 from guardrails_plugins.core.outcome import Violation
 
+logger = logging.getLogger("guardrails_plugins")
+
 
 def fail_frame(frame: Frame, failure: Failure, settings: Settings) -> ValidationResult:
     """The result for a frame that failed. Raises `SentenceWithheldError` under ``exception``."""
     if settings.kind is OnFailKind.EXCEPTION:
         report = frame.session.gate_report
         withhold(failure.violations, report.state.value, report.notice)
+    if not failure.last:
+        log_failure(failure.violations, 0)
     fix = ""
     if settings.kind is OnFailKind.FIX:
         fix = failure.notice or ""
@@ -29,9 +34,14 @@ def fail_frame(frame: Frame, failure: Failure, settings: Settings) -> Validation
     elif settings.kind is OnFailKind.CUSTOM:
         text, ends = corrected(failure.violations, settings)
         fix = failure.lead + text if text else ""
-        frame.session.replaced(fix)
-        frame.session.ended = frame.session.ended or ends
+        frame.session.replaced(fix, ends=ends)
     return failed(frame, fix, failure.violations, spans=failure.spans)
+
+
+def log_failure(violations: tuple[Violation, ...], withheld_chars: int) -> None:
+    """One record for a failure that no driver reports (a whole text, a flagged sentence): codes and length."""
+    codes = ", ".join(dict.fromkeys(v.code for v in violations))
+    logger.warning("withheld or flagged by %s (%d characters withheld)", codes, withheld_chars)
 
 
 def withhold(violations: tuple[Violation, ...], state: str, notice: str | None) -> NoReturn:

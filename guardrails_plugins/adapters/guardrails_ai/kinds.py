@@ -19,7 +19,7 @@ OUTCOME_TABLE = """\
 | `noop` | everything, as the kind promises (all codes `flag`), with the violations in the outcome and the log |
 | a callable (`custom`) | the callable's text in place of the failing sentence; the stream goes on, or ends there when it returns `EndStream(text)` |
 | `reask`, `fix_reask` | not streaming: asks again, the message names the broken rule and quotes neither sources nor the failing text; streaming: refused before any text |
-"""
+"""  # noqa: E501
 """The same table stands in README.md and docs/guardrails-ai.md; a test compares them."""
 
 
@@ -71,7 +71,9 @@ def read_on_fail(on_fail: object, kind: str | None) -> tuple[OnFailKind, Correct
     if found is OnFailKind.CUSTOM:
         if kind is not None and callable(on_fail) and not isinstance(on_fail, str):
             return found, _two_arguments(on_fail)
-        raise MetadataError("on_fail='custom' needs its callable: a saved guard cannot hold one, so pass on_fail=... anew")
+        raise MetadataError(
+            "on_fail='custom' needs its callable: a saved guard cannot hold one, so pass on_fail=... anew"
+        )
     return found, None
 
 

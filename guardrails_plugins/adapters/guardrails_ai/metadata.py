@@ -50,13 +50,17 @@ def check_shape(sources: object) -> None:
     if isinstance(sources, SourceIndex):
         return
     if isinstance(sources, (str, bytes, Mapping)) or not hasattr(sources, "__iter__"):
-        raise SourceError(f"metadata 'sources' must be a list of sources or a SourceIndex, not {type(sources).__name__}")
+        raise SourceError(
+            f"metadata 'sources' must be a list of sources or a SourceIndex, not {type(sources).__name__}"
+        )
     if not isinstance(sources, (list, tuple)):
         return
     for number, source in enumerate(sources, start=1):
         text = source.get("text") if isinstance(source, Mapping) else source
         if not isinstance(text, (str, Source)):
-            raise SourceError(f"source {number} must be text, a mapping with 'text' or a Source, not {type(source).__name__}")
+            raise SourceError(
+                f"source {number} must be text, a mapping with 'text' or a Source, not {type(source).__name__}"
+            )
 
 
 def metadata_of_caller(depth: int = 2) -> Mapping[str, Any] | None:

@@ -39,7 +39,9 @@ class GateFail(FailResult):  # type: ignore[misc]
         return self._gate_report
 
 
-def passed(text: str | None, *, override: str | None = None, report: GateReport | None = None, **fields: Any) -> GatePass:
+def passed(
+    text: str | None, *, override: str | None = None, report: GateReport | None = None, **fields: Any
+) -> GatePass:
     """A pass of `text`; `override` replaces it where Guardrails honours that."""
     if override is not None:
         fields["value_override"] = override

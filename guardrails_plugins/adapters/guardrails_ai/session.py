@@ -1,9 +1,11 @@
 """One gated stream on its way through Guardrails.
 
-    stream yields            validator does                       Guardrails yields
+Timeline::
+
+    stream yields            the validator                        Guardrails yields
     "" (opening)             binds metadata: the gate is made     ""
     "It opens at nine."      passes it                            "It opens at nine."
-    "" (with its failure)    what on_fail asks for                the notice, or nothing, or an error
+    "" (with its failure)    does what on_fail asks for           the notice, or nothing, or an error
 """
 
 from __future__ import annotations
@@ -178,9 +180,11 @@ class Session:
         """The stream ended as the gate says."""
         self.gate_report = replace(self.gate_report, state=state)
 
-    def replaced(self, text: str) -> None:
-        """Count a callable's text as shown."""
-        self.gate_report = replace(self.gate_report, released_chars=self.gate_report.released_chars + len(text))
+    def replaced(self, text: str, *, ends: bool) -> None:
+        """Count a callable's text as shown; `ends` when it ended the answer."""
+        report = replace(self.gate_report, released_chars=self.gate_report.released_chars + len(text))
+        self.gate_report = replace(report, state=State.WITHHELD) if ends else report
+        self.ended = self.ended or ends
 
     def _count(self, text: str, violations: tuple[Violation, ...], failing: bool) -> None:
         report = self.gate_report

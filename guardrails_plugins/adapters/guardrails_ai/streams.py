@@ -172,9 +172,8 @@ def async_sentence_stream(llm: Callable[..., Any] | str) -> Callable[..., Any]:
 
 
 def _is_async(llm: Callable[..., Any]) -> bool:
-    return any(
-        inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in (llm, getattr(llm, "__call__", None))
-    )
+    functions = (llm, type(llm).__call__)
+    return any(inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in functions)
 
 
 def _given(messages: Any) -> dict[str, Any]:
@@ -201,5 +200,7 @@ def text_of(response: Any) -> str:
     choices = getattr(response, "choices", None)
     content = getattr(getattr(choices[0], "message", None), "content", None) if choices else None
     if not isinstance(content, str):
-        raise FrameError(f"without stream=True the model must return text or a chat completion, not {type(response).__name__}")
+        raise FrameError(
+            f"without stream=True the model must return text or a chat completion, not {type(response).__name__}"
+        )
     return content

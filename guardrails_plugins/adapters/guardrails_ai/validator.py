@@ -87,7 +87,9 @@ class SentenceGateValidator(Validator):  # type: ignore[misc]
         self._refuse_reask()
         return self._bare(chunk, metadata, last=bool(kwargs.get("remainder")))
 
-    async def async_validate_stream(self, chunk: Any, metadata: dict[str, Any], **kwargs: Any) -> ValidationResult | None:
+    async def async_validate_stream(
+        self, chunk: Any, metadata: dict[str, Any], **kwargs: Any
+    ) -> ValidationResult | None:
         """The same under an AsyncGuard, which never says that a stream has ended: bare callables are refused."""
         if isinstance(chunk, Frame):
             context, watcher = kwargs.get("context"), chunk.session.watcher
@@ -127,7 +129,8 @@ class SentenceGateValidator(Validator):  # type: ignore[misc]
     def _refuse_reask(self) -> None:
         if self.settings.kind in REASKS:
             raise StreamingKindError(
-                f"on_fail={self.settings.kind.value!r} cannot ask again once text is shown: call the guard without stream=True"
+                f"on_fail={self.settings.kind.value!r} cannot ask again once text is shown: "
+                "call the guard without stream=True"
             )
 
 
@@ -141,7 +144,9 @@ def read_policy(policy: object) -> GatePolicy:
         return GatePolicy.from_mapping(policy)
     if isinstance(policy, (str, os.PathLike)):
         return GatePolicy.from_toml(policy)
-    raise MetadataError(f"policy must be a GatePolicy, a mapping or the path of a TOML file, not {type(policy).__name__}")
+    raise MetadataError(
+        f"policy must be a GatePolicy, a mapping or the path of a TOML file, not {type(policy).__name__}"
+    )
 
 
 def saved_policy(policy: GatePolicy) -> dict[str, Any]:
@@ -163,5 +168,3 @@ def saved_policy(policy: GatePolicy) -> dict[str, Any]:
             value = sorted(value)
         saved[field.name] = value
     return saved
-
-

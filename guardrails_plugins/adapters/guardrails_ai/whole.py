@@ -6,7 +6,7 @@ from typing import Any
 
 from guardrails_ai.types import ValidationResult
 
-from guardrails_plugins.adapters.guardrails_ai.correction import corrected, withhold
+from guardrails_plugins.adapters.guardrails_ai.correction import corrected, log_failure, withhold
 from guardrails_plugins.adapters.guardrails_ai.kinds import OnFailKind, with_notice
 from guardrails_plugins.adapters.guardrails_ai.metadata import Request
 from guardrails_plugins.adapters.guardrails_ai.report import GateReport
@@ -24,10 +24,11 @@ def judge_whole(value: Any, request: Request, settings: Settings) -> ValidationR
     blocking = settings.blocking(outcome.violations)
     report = _report(outcome, passes=not blocking and outcome.state not in (State.WITHHELD, State.FAILED))
     if outcome.state is State.REFUSED:
-        # No violation, but the token itself is never shown; a pass could not replace it everywhere.
-        return failed(value, with_notice(outcome.text, outcome.notice) if not outcome.text else outcome.text, (), report=report)
+        # No violation, but the token is never shown, and under the asynchronous service a pass changes nothing.
+        return failed(value, outcome.text or outcome.notice or "", (), report=report)
     if report.passed:
         return passed(value, override=outcome.text, report=report)
+    log_failure(blocking, outcome.withheld_chars)
     if settings.kind is OnFailKind.EXCEPTION:
         withhold(blocking, outcome.state.value, outcome.notice)
     if settings.kind is OnFailKind.CUSTOM:
