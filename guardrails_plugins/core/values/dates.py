@@ -1,0 +1,165 @@
+"""Dates as single values, in the calendar they are written in (never converted)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import regex
+
+from guardrails_plugins.core.values.scan import Scan
+
+_NUMERIC = regex.compile(r"(?<![\d./-])(?:(\d{4})([-/.])(\d{1,2})\2(\d{1,2})|(\d{1,2})([-/.])(\d{1,2})\6(\d{4}|\d{2}))(?![\d]|[-/.]\d)")
+_CJK = regex.compile(r"(?:(\d{4}|\d{2}) ?年 ?)?(\d{1,2}) ?月(?: ?(\d{1,2}) ?[日号號])?")
+_CJK_YEAR = regex.compile(r"(\d{4}) ?年")
+_DAY = regex.compile(r"(\d{1,2})(?!\d)")
+_YEAR = regex.compile(r"(\d{4})(?![\d]|[.,]\d)")
+_DAY_SUFFIX = regex.compile(r"(?:st|nd|rd|th|er|º|ª|-?го|-?е|°|\.)?")
+_GAP = regex.compile(r"[ ,،/-]{0,3}")
+_DAY_BEFORE = regex.compile(r"(?r)(?<![\d.,:/-])(\d{1,2})(?:st|nd|rd|th|er|º|ª|°|\.|-?го|-?е)?[ ,-]{0,3}")
+_YEAR_BEFORE = regex.compile(r"(?r)(?<![\d.,:/-])(\d{4})[ ,-]{1,3}")
+
+DAYS = 31
+MONTHS = 12
+
+
+class Date(NamedTuple):
+    """Parts of a date; 0 where it names none. `calendar` is g, p or i."""
+
+    calendar: str
+    year: int
+    month: int
+    day: int
+
+    @property
+    def key(self) -> str:
+        """What it denotes, as a lookup key."""
+        return f"d:{self.calendar}:{self.year}-{self.month}-{self.day}"
+
+    def contained(self) -> list[Date]:
+        """Every date that names less and is contained in this one (a year or a day alone apart)."""
+        year, month, day = self.year, self.month, self.day
+        parts = {(year, month, day), (year, month, 0), (0, month, day), (0, month, 0)}
+        return [Date(self.calendar, *p) for p in sorted(parts) if p[1]]
+
+
+def read_numeric(text: str, start: int, order: str) -> tuple[list[Date], int] | None:
+    """``2026-09-17``, ``17.09.2026``, ``3/4/2026`` (both readings), ``2026年9月17日``."""
+    cjk = _CJK.match(text, start)
+    if cjk is not None:
+        year, month, day = (int(g or 0) for g in cjk.groups())
+        if 1 <= month <= MONTHS and day <= DAYS:
+            return [Date("g", year, month, day)], cjk.end()
+    match = _NUMERIC.match(text, start)
+    if match is None:
+        return None
+    groups = match.groups()
+    if groups[0]:
+        dates = _valid([(int(groups[0]), int(groups[2]), int(groups[3]))])
+        return (dates, match.end()) if dates else None
+    first, second, year = int(groups[4]), int(groups[6]), int(groups[7])
+    if len(groups[7]) == 2 and groups[5] != ".":
+        years = [1900 + year, 2000 + year]
+    else:
+        years = [year] if len(groups[7]) == 4 else [2000 + year, 1900 + year]
+    dates = _valid([(y, m, d) for y in years for m, d in ((second, first), (first, second))])
+    return (dates, match.end()) if dates else None
+
+
+def _valid(parts: list[tuple[int, int, int]]) -> list[Date]:
+    # A year before 1700 in digits is a Persian or Islamic one where such calendars are written.
+    return [Date("g", y, m, d) for y, m, d in dict.fromkeys(parts) if 1 <= m <= MONTHS and 1 <= d <= DAYS]
+
+
+def read_named(scan: Scan, start: int) -> tuple[list[Date], int, int] | None:
+    """A date with a month's name, of which the digits at `start` are the first: its readings and span."""
+    text = scan.text
+    day = _DAY.match(text, start)
+    if day is not None and 1 <= int(day.group(1)) <= DAYS:
+        found = _month_after(scan, day.end())
+        if found is not None:
+            calendar, month, end = found
+            year, end = _year_after(scan, end)
+            return [Date(calendar, year, month, int(day.group(1)))], start, end
+    year_match = _YEAR.match(text, start)
+    if year_match is not None:
+        found = _month_after(scan, year_match.end())
+        if found is not None:
+            calendar, month, end = found
+            gap = _GAP.match(text, end)
+            day = _DAY.match(text, gap.end()) if gap is not None else None
+            if day is not None and 1 <= int(day.group(1)) <= DAYS:
+                return [Date(calendar, int(year_match.group(1)), month, int(day.group(1)))], start, day.end()
+            return [Date(calendar, int(year_match.group(1)), month, 0)], start, end
+    return _month_before(scan, start)
+
+
+def _month_before(scan: Scan, start: int) -> tuple[list[Date], int, int] | None:
+    """``September 17, 2026``, ``September 2026``: the month stands before the digits."""
+    text = scan.text
+    at = start
+    before = scan.before(at, scan.lexicon.months)
+    if before is None:
+        connector = regex.match(r"(?r)([\p{L}]{1,4}) ", text, max(0, at - 6), at)
+        if connector is None or connector.group(1).lower() not in scan.lexicon.connectors:
+            comma = regex.match(r"(?r), ", text, max(0, at - 2), at)
+            if comma is None:
+                return None
+            at = comma.start()
+        else:
+            at = connector.start()
+        before = scan.before(at, scan.lexicon.months)
+        if before is None:
+            return None
+    meaning, begin = before
+    if meaning and not _is_month_word(scan, begin, at):
+        return None
+    calendar, month = meaning.split(":")
+    year = _YEAR.match(text, start)
+    if year is not None:
+        return [Date(calendar, int(year.group(1)), int(month), 0)], begin, year.end()
+    day = _DAY.match(text, start)
+    if day is None or not 1 <= int(day.group(1)) <= DAYS:
+        return None
+    suffix = _DAY_SUFFIX.match(text, day.end())
+    end = suffix.end() if suffix is not None and suffix.group() != "." else day.end()
+    number, end = _year_after(scan, end)
+    return [Date(calendar, number, int(month), int(day.group(1)))], begin, end
+
+
+def _month_after(scan: Scan, end: int) -> tuple[str, int, int] | None:
+    suffix = _DAY_SUFFIX.match(scan.text, end)
+    position = suffix.end() if suffix is not None else end
+    for _ in range(2):
+        found = scan.after(position, scan.lexicon.months)
+        if found is not None:
+            at = position + (scan.text[position : position + 1] in (" ", "-"))
+            if not _is_month_word(scan, at, found[1]):
+                return None
+            calendar, month = found[0].split(":")
+            return calendar, int(month), found[1]
+        connector = regex.match(r" (\p{L}{1,6})(?= )|,", scan.text, position, position + 9)
+        if connector is None or (connector.group(1) or "de").lower() not in scan.lexicon.connectors | {"de"}:
+            return None
+        position = connector.end()
+    return None
+
+
+def _is_month_word(scan: Scan, start: int, end: int) -> bool:
+    """English names that are also everyday words (may, march) count only with a capital."""
+    word = scan.text[start:end]
+    return not (word.isascii() and word[:1].islower() and word.rstrip(" .").lower() in ("may", "march", "mar", "dec", "sep", "jan", "mehr", "tir"))
+
+
+def _year_after(scan: Scan, end: int) -> tuple[int, int]:
+    position = end
+    for _ in range(2):
+        gap = _GAP.match(scan.text, position)
+        at = gap.end() if gap is not None else position
+        year = _YEAR.match(scan.text, at)
+        if year is not None and at > end:
+            return int(year.group(1)), year.end()
+        connector = regex.match(r"[ ,]{1,2}(\p{L}{1,6})(?= )", scan.text, position, position + 9)
+        if connector is None or connector.group(1).lower() not in scan.lexicon.connectors:
+            break
+        position = connector.end()
+    return 0, end

@@ -1,0 +1,303 @@
+"""One extractor for answers and sources: the values of a text, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+from guardrails_plugins.core.languages.profile import LanguageProfile
+from guardrails_plugins.core.normalize import fold
+from guardrails_plugins.core.sentence import Span
+from guardrails_plugins.core.values import clock, dates, links, numbers, tokens
+from guardrails_plugins.core.values.lexicon import Lexicon, answer_lexicon
+from guardrails_plugins.core.values.model import NONE, Reading, Value
+from guardrails_plugins.core.values.scan import Scan
+
+_DIGIT = regex.compile(r"[0-9]")
+_HAS_DIGIT = regex.compile(r"\p{Nd}|[⁰¹²³⁴⁵⁶⁷⁸⁹₀-₉¼-¾⅐-⅞↉]|[\u2460-\u249b\u3220-\u3229\u3280-\u3289]")
+_RANGE = regex.compile(r" ?(?:-|~|〜|～) ?(?=[$€£¥₹]?\d)")
+_TO = regex.compile(r" (?:to|and|or|bis|und|oder|à|et|ou|a|y|e|ou|до|и|или|تا|و|إلى|الی|से|और|至|到|和) (?=[$€£¥₹]?\d)")
+_NOUN = regex.compile(r"[ -]?([\p{L}\p{M}']{2,})")
+_POWER = regex.compile(r"\^\d+")
+_RATIO = regex.compile(r"\d{1,4}:\d{1,4}(?![\d:])")
+_MENTION_LIST = regex.compile(r"(?:\d{1,3}(?: ?(?:,|-|&|and|und|et|y|e|и|و|और|和|或|or|bis|to) ?))*+$")
+_MENTION_PUNCTUATION = " #№n.°("
+
+
+def extract(
+    text: str,
+    profile: LanguageProfile,
+    *,
+    equivalences: frozenset[str],
+    list_prefix: int = 0,
+    source_count: int = 0,
+) -> tuple[Value, ...]:
+    """The values of a sentence's shown form, in order; linear in its length.
+
+    The first `list_prefix` characters are a list marker and hold none. With the equivalence
+    ``source_mention`` a mention of one of `source_count` sources by its number is none.
+    """
+    if _HAS_DIGIT.search(text) is None and links.LINKISH.search(text) is None:
+        return ()
+    lexicon = answer_lexicon(profile.code)
+    count = source_count if "source_mention" in equivalences else 0
+    return tuple(read(text, lexicon, start=list_prefix, source_count=count))
+
+
+def read(text: str, lexicon: Lexicon, *, start: int = 0, source_count: int = 0) -> Iterator[Value]:
+    """The values of a text read with a lexicon; spans lie in `text`."""
+    folded, offsets = fold(text)
+    scan = Scan(folded, lexicon)
+    begin = start
+    if offsets is not None and start:
+        begin = next((i for i, o in enumerate(offsets) if o >= start), len(folded))
+    reader = _Reader(scan, begin, source_count)
+    for value in reader.values():
+        if offsets is None:
+            yield value
+        else:
+            first, last = value.span
+            span = Span(offsets[first], offsets[last - 1] + 1 if last > first else offsets[last])
+            yield Value(value.kind, span, value.readings, value.noun, value.short)
+
+
+class _Reader:
+    """Reads one folded text from left to right; each digit belongs to one value."""
+
+    __slots__ = ("_count", "_scan", "_start", "_text")
+
+    def __init__(self, scan: Scan, start: int, source_count: int) -> None:
+        self._scan = scan
+        self._text = scan.text
+        self._start = start
+        self._count = source_count
+
+    def values(self) -> Iterator[Value]:
+        text, position = self._text, self._start
+        pending = [link for link in links.find_links(text, self._scan.lexicon.domain_endings) if link.start >= position]
+        for link in [*pending, None]:
+            limit = link.start if link is not None else len(text)
+            while True:
+                digit = _DIGIT.search(text, position, limit)
+                if digit is None:
+                    break
+                found, end = self._at(digit.start(), position)
+                yield from found
+                position = max(end, digit.end())
+            if link is not None:
+                reading = Reading(link.key, text[link.start : link.end], NONE, link.scheme)
+                yield Value(link.kind, Span(link.start, link.end), (reading,))
+                position = link.end
+
+    def _at(self, start: int, floor: int) -> tuple[list[Value], int]:
+        """The values that begin with the digit at `start`, and where they end."""
+        text, scan = self._text, self._scan
+        if start and text[start - 1] == "^":
+            end = self._digits_end(start)
+            return [], end
+        dated = dates.read_numeric(text, start, scan.lexicon.order)
+        if dated is not None:
+            return [self._date(dated[0], start, dated[1])], dated[1]
+        phone = tokens.phone_span(text, start)
+        if phone is not None:
+            begin, end, digits = phone
+            return [self._value("phone", begin, end, (Reading(f"p:{digits}", digits),))], end
+        named = dates.read_named(scan, start)
+        if named is not None and named[1] >= floor:
+            return [self._date(named[0], named[1], named[2])], named[2]
+        identifier = self._identifier(start, floor)
+        if identifier is not None:
+            return identifier
+        time = clock.read_time(scan, start)
+        if time is not None:
+            return self._times(start, time)
+        return self._numbers(start)
+
+    def _identifier(self, start: int, floor: int) -> tuple[list[Value], int] | None:
+        text = self._text
+        span = tokens.identifier_span(text, start)
+        if span is None or span[0] < floor:
+            return None
+        begin, end = span
+        magnitude = numbers.read_quantity(self._scan, start)
+        if begin == start and magnitude is not None and (magnitude.exponent or magnitude.ordinal) and magnitude.suffix_end >= end:
+            return None
+        time = clock.read_time(self._scan, start) if begin == start else None
+        if time is not None and time.end >= end:
+            return None
+        token = text[begin:end]
+        readings = [Reading(f"i:{token.casefold()}", token.casefold())]
+        if tokens.identifier_number_start(text, begin, end) and magnitude is not None:
+            readings += numbers.quantity_readings(magnitude, negative=False)
+        return [self._value("identifier", begin, end, tuple(readings))], end
+
+    def _times(self, start: int, time: clock.Time) -> tuple[list[Value], int]:
+        needs = frozenset({"clock"})
+        surface = self._text[start : time.end].lower()
+        readings = tuple(Reading(f"t:{m}" if time.exact else f"h:{m}", surface, needs) for m in time.minutes)
+        ratio = _RATIO.match(self._text, start)
+        if ratio is not None:
+            readings += (Reading(f"r:{ratio.group()}", ratio.group()),)
+        return [self._value("time", start, time.end, readings)], time.end
+
+    def _numbers(self, start: int) -> tuple[list[Value], int]:
+        text, scan = self._text, self._scan
+        chain = numbers.read_han_chain(text, start)
+        if chain is not None:
+            return [self._value("number", start, chain[1], (chain[0],))], chain[1]
+        fraction = numbers.read_fraction(text, start)
+        if fraction is not None:
+            return [self._value("number", start, fraction[1], (fraction[0],))], fraction[1]
+        ratio = _RATIO.match(text, start)
+        if ratio is not None:
+            return [self._value("number", start, ratio.end(), (Reading(f"r:{ratio.group()}", ratio.group()),))], ratio.end()
+        quantity = numbers.read_quantity(scan, start)
+        if quantity is None:
+            return self._whole_token(start)
+        power = _POWER.match(text, quantity.end)
+        if power is not None:
+            token = text[start : power.end()]
+            return [self._value("number", start, power.end(), (Reading(f"x:{token}", token),))], power.end()
+        if self._is_mention(start, quantity):
+            return [], quantity.end
+        return self._range(quantity) or self._single(quantity)
+
+    def _whole_token(self, start: int) -> tuple[list[Value], int]:
+        """``1.2.3`` matches only itself; ``1,2,3`` is a list of numbers."""
+        match = numbers.NUMBER.match(self._text, start)
+        assert match is not None
+        token = match.group()
+        if "," in token:
+            end = start + token.index(",")
+            plain = numbers.read_plain(token[: end - start], self._scan.lexicon)
+            if plain:
+                readings = tuple(Reading(f"n:{p.canonical}", p.surface, p.needs) for p in plain)
+                return [self._value("number", start, end, readings)], end
+        return [self._value("identifier", start, match.end(), (Reading(f"i:{token}", token),))], match.end()
+
+    def _single(self, quantity: numbers.Quantity) -> tuple[list[Value], int]:
+        negative = numbers.is_negative(self._scan, quantity)
+        readings = numbers.quantity_readings(quantity, negative=negative)
+        shared = self._shared(quantity)
+        return [self._number(quantity, tuple(readings + shared))], quantity.end
+
+    def _shared(self, quantity: numbers.Quantity) -> list[Reading]:
+        """``10 to 12 %``: the first number may share the unit of the second."""
+        joined = _TO.match(self._text, quantity.end)
+        if joined is None or quantity.percent or quantity.exponent:
+            return []
+        return self._unit_of_next(quantity, joined.end(), frozenset({"range"}))
+
+    def _unit_of_next(self, quantity: numbers.Quantity, at: int, needs: frozenset[str]) -> list[Reading]:
+        digit = _DIGIT.search(self._text, at, at + 3)
+        if digit is None:
+            return []
+        time = clock.read_time(self._scan, digit.start())
+        whole = quantity.plain[0].canonical
+        if time is not None and whole.isdigit() and int(whole) <= 12:
+            base = int(whole) % 12 * 60
+            return [Reading(f"t:{m}", "", needs | {"clock"}) for m in (base, base + clock.HALF_DAY)]
+        following = numbers.read_quantity(self._scan, digit.start())
+        if following is None or not (following.percent or following.exponent or following.currency):
+            return []
+        like = quantity._replace(
+            percent=following.percent, exponent=following.exponent, currency=quantity.currency or following.currency
+        )
+        return numbers.quantity_readings(like, negative=False, extra=needs, tag="~")
+
+    def _range(self, quantity: numbers.Quantity) -> tuple[list[Value], int] | None:
+        """``10-12``, ``2018-19``, ``10-12 %``: both ends, sharing the unit."""
+        text = self._text
+        joined = _RANGE.match(text, quantity.end)
+        if joined is None or quantity.ordinal:
+            return None
+        digit = _DIGIT.search(text, joined.end(), joined.end() + 2)
+        if digit is None or dates.read_numeric(text, digit.start(), "dmy") or tokens.identifier_span(text, digit.start()):
+            return None
+        needs = frozenset({"range"})
+        negative = numbers.is_negative(self._scan, quantity)
+        tag = text[quantity.start : self._digits_end(digit.start())]
+        time = clock.read_time(self._scan, digit.start())
+        if time is not None:
+            first = self._unit_of_next(quantity, joined.end(), needs)
+            own = numbers.quantity_readings(quantity, negative=negative, extra=needs, tag=tag) if not first else []
+            values, end = self._times(digit.start(), time)
+            return [self._number(quantity, tuple(first + own)), *values], end
+        second = numbers.read_quantity(self._scan, digit.start())
+        if second is None:
+            return None
+        second = second._replace(start=digit.start())
+        first, last = _share(quantity, second)
+        second_readings = numbers.quantity_readings(last, negative=False, extra=needs, tag=tag)
+        short = _short_year(quantity, second)
+        if short is not None:
+            second_readings = [Reading(f"n:{short}", tag, needs)]
+        readings = numbers.quantity_readings(first, negative=negative, extra=needs, tag=tag)
+        values = [
+            self._number(quantity, tuple(readings)),
+            self._number(second, tuple(second_readings)),
+        ]
+        return values, second.end
+
+    def _number(self, quantity: numbers.Quantity, readings: tuple[Reading, ...]) -> Value:
+        canonical = quantity.plain[0].canonical
+        short = len(canonical) == 1 and not (quantity.percent or quantity.exponent)
+        return Value("number", Span(quantity.start, quantity.end), readings, self._noun(quantity.end), short)
+
+    def _noun(self, end: int) -> str:
+        match = _NOUN.match(self._text, end, end + 40)
+        return noun_stem(match.group(1)) if match is not None else ""
+
+    def _is_mention(self, start: int, quantity: numbers.Quantity) -> bool:
+        """``passage 2`` (also ``passages 1 and 2``) of sources that exist."""
+        canonical = quantity.plain[0].canonical
+        if not self._count or not canonical.isdigit() or len(canonical) > 3 or not 1 <= int(canonical) <= self._count:
+            return False
+        text = self._text
+        listed = regex.search(_MENTION_LIST, text[max(0, start - 40) : start])
+        at = start - len(listed.group()) if listed is not None else start
+        head = text[:at].rstrip(_MENTION_PUNCTUATION)
+        if self._scan.before(len(head), self._scan.lexicon.mentions) is not None:
+            return True
+        return text[max(0, at - 3) : at].rstrip(" ").endswith("第") and self._scan.after(
+            quantity.end + (text[quantity.end : quantity.end + 1] in "个個条條篇段份"), self._scan.lexicon.mentions
+        ) is not None
+
+    def _date(self, readings: list[dates.Date], start: int, end: int) -> Value:
+        surface = self._text[start:end].casefold()
+        return self._value("date", start, end, tuple(Reading(d.key, surface, frozenset({"date"})) for d in readings))
+
+    def _digits_end(self, start: int) -> int:
+        end = start
+        while end < len(self._text) and self._text[end].isdigit():
+            end += 1
+        return end
+
+    @staticmethod
+    def _value(kind: str, start: int, end: int, readings: tuple[Reading, ...]) -> Value:
+        return Value(kind, Span(start, end), readings)
+
+
+def noun_stem(word: str) -> str:
+    """A counted noun without the plural ending that most of the ten languages add in writing."""
+    word = word.casefold()
+    return word[:-1] if len(word) > 3 and word.endswith("s") else word
+
+
+def _share(first: numbers.Quantity, second: numbers.Quantity) -> tuple[numbers.Quantity, numbers.Quantity]:
+    percent = first.percent or second.percent
+    currency = first.currency or second.currency
+    exponent = first.exponent or second.exponent
+    return (
+        first._replace(percent=percent, currency=currency, exponent=exponent),
+        second._replace(percent=percent, currency=second.currency or currency, exponent=second.exponent),
+    )
+
+
+def _short_year(first: numbers.Quantity, second: numbers.Quantity) -> str | None:
+    """``2018-19`` ends in 2019 (a span of years abbreviated to two digits)."""
+    whole, tail = first.plain[0].canonical, second.plain[0].surface
+    if len(whole) == 4 and whole.isdigit() and len(tail) == 2 and tail.isdigit() and int(tail) > int(whole[2:]):
+        return whole[:2] + tail
+    return None

@@ -1,0 +1,92 @@
+"""URLs, bare domains and e-mail addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import regex
+
+LINKISH = regex.compile(r"@|://|www\.|[\w-]\.\p{L}{2}")
+"""Whether a text can hold a link at all."""
+
+_LINK = regex.compile(
+    r"(?P<url>(?<![\p{L}\p{N}])(?:https?|ftp)://[^\s<>\"“”«»{}|\\^`\[\]，。；！？、（）「」『』]++)"
+    r"|(?P<email>(?<![\w.+-])[\w.+%-]{1,64}+@(?:[\w-]{1,63}+\.)++\p{L}{2,24}+(?![\w@-]))"
+    r"|(?P<domain>(?<![\w@./:-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,62}+)\.){1,8}+(?P<ending>\p{L}{2,24}+)(?![\w@-]|\.[\p{L}\p{N}])(?::\d{1,5}+)?(?:/[^\s<>\"“”«»{}|\\^`\[\]，。；！？、（）「」『』]*+)?)",
+    regex.IGNORECASE,
+)
+_SPLIT = regex.compile(r"(?:([a-z]++)://)?+(?:[^/?#@\s]*+@)?([^/?#:]*+)(?::(\d*+))?+(.*+)", regex.IGNORECASE | regex.DOTALL)
+_TRAILING = ".,;:!?'\"*_)]}>…؟،؛。"
+_PERCENT = regex.compile(r"%([0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
+_FILE_ENDINGS = frozenset({"md", "js", "py", "ts", "rs", "sh", "pl", "so", "zip", "mov", "cc", "ml", "vue", "net_"})
+
+
+class Link(NamedTuple):
+    """A link: its kind (url or email), span, canonical key and scheme ("" where none is written)."""
+
+    kind: str
+    start: int
+    end: int
+    key: str
+    scheme: str
+
+
+def find_links(text: str, endings: frozenset[str]) -> Iterator[Link]:
+    """All links of a text in order; `endings` are the domain endings that make a bare domain one."""
+    if LINKISH.search(text) is None:
+        return
+    for match in _LINK.finditer(text):
+        kind = match.lastgroup if match.lastgroup != "ending" else "domain"
+        start, raw = match.start(), match.group()
+        if match.group("email"):
+            local, _, domain = raw.rpartition("@")
+            yield Link("email", start, match.end(), f"e:{local}@{domain.lower()}", "")
+            continue
+        if match.group("domain") and not _is_domain(match, endings):
+            continue
+        raw = _trim(raw)
+        key, scheme = canonical_url(raw)
+        if key:
+            yield Link("url", start, start + len(raw), key, scheme)
+        del kind
+
+
+def _is_domain(match: regex.Match[str], endings: frozenset[str]) -> bool:
+    """A common ending in one case: ``Node.js`` and ``README.md`` are names of files and programs."""
+    ending = match.group("ending")
+    if ending.lower() not in endings or ending.lower() in _FILE_ENDINGS:
+        return False
+    return ending.islower() or match.group("domain").isupper()
+
+
+def _trim(url: str) -> str:
+    """Without what punctuates the sentence; a closing bracket stays when its opener is inside."""
+    while url and url[-1] in _TRAILING:
+        if url[-1] == ")" and url.count("(") >= url.count(")"):
+            break
+        url = url[:-1]
+    return url
+
+
+def canonical_url(url: str) -> tuple[str, str]:
+    """A key for host, port and path (RFC 3986 section 6.2.2 normalisation), and the scheme in lower case."""
+    match = _SPLIT.fullmatch(url)
+    if match is None or not match.group(2):
+        return "", ""
+    scheme, host, port, rest = (g or "" for g in match.groups())
+    scheme = scheme.lower()
+    host = host.lower().rstrip(".")
+    if port and port != _DEFAULT_PORTS.get(scheme or "https"):
+        host = f"{host}:{port}"
+    rest = _PERCENT.sub(_unescape, rest)
+    if rest.endswith("/") and "?" not in rest and "#" not in rest:
+        rest = rest.rstrip("/")
+    return f"u:{host}{rest}", scheme
+
+
+def _unescape(match: regex.Match[str]) -> str:
+    char = chr(int(match.group(1), 16))
+    return char if char in _UNRESERVED else match.group().upper()

@@ -1,0 +1,97 @@
+"""Identifiers and phone numbers: tokens that match whole."""
+
+from __future__ import annotations
+
+import regex
+
+# Cased scripts only: in the others letters are written on to a number (``و2019``, ``2019年``).
+_CASED = r"[\p{Latin}\p{Greek}\p{Cyrillic}]"
+IDENTIFIER = regex.compile(rf"[\p{{L}}\p{{M}}\d]++(?:[-_./'][\p{{L}}\p{{M}}\d]++)*+")
+_LEFT = regex.compile(r"(?r)(?:[\p{L}\p{M}\d]++[-_./]?)*+")
+_PHONE = regex.compile(
+    r"\+?\(?\d{1,4}\)?(?:[ .\-/]{1,2}\(?\d{1,5}\)?){2,6}(?!\d)|\(\d{2,5}\)[ -]?\d{2,4}(?:[ -]\d{2,5})*(?!\d)|\+\d{7,15}(?!\d)|\d{3}-\d{4}(?![\d-])"
+)
+_STARTS_WITH_WORD = regex.compile(rf"{_CASED}[\p{{L}}\p{{M}}]*+-\d")
+_UNITS = frozenset(
+    """km m cm mm nm μm ft in mi kg g mg lb lbs oz l ml gb mb kb tb hz khz mhz ghz v kv w kw mw gw kwh mwh c f k ma mah psi
+    bpm mph kph rpm db cal kcal pm am px dpi fps""".split()
+)
+MIN_PHONE_DIGITS = 7
+MAX_PHONE_DIGITS = 15
+
+
+def identifier_span(text: str, start: int) -> tuple[int, int] | None:
+    """The span of the identifier around the digit at `start`; None when the digits are a number.
+
+    An identifier has letters of a cased script and begins with one or holds a capital
+    (``COVID-19``, ``2D``, ``v0.24.1``); ``10km``, ``20-minute`` and ``mid-2019`` are numbers.
+    """
+    before = text[start - 1 : start]
+    joined = before.isalpha() or (before in ("-", "_", ".", "/") and start > 1 and text[start - 2].isalnum())
+    begin = start
+    if joined:
+        left = _LEFT.match(text, max(0, start - 40), start)
+        begin = left.start() if left is not None else start
+        while begin < start and not text[begin].isalnum():
+            begin += 1
+    match = IDENTIFIER.match(text, begin, start + 64)
+    if match is None:
+        return None
+    token = match.group()
+    if not regex.search(_CASED, token):
+        return None
+    end = match.end()
+    return (begin, end) if _is_identifier(token, text, begin) else None
+
+
+def _is_identifier(token: str, text: str, begin: int) -> bool:
+    head = token[0]
+    if head.isdigit():
+        # Digits first: an identifier only when a capital is joined to them and they are no quantity.
+        match = regex.match(r"\d++(?:[.,]\d++)*+-?([\p{L}\p{M}]++)(.*)", token)
+        if match is None:
+            return any(c.isalpha() for c in token) and any(c.isupper() for c in token)
+        letters, rest = match.groups()
+        return any(c.isupper() for c in letters) and letters.lower() not in _UNITS and "-" not in token[: match.start(1)] or (
+            any(c.isdigit() for c in rest) and any(c.isupper() for c in letters)
+        )
+    parts = regex.split(r"[-_./]", token, maxsplit=1)
+    word = parts[0]
+    if any(c.isdigit() for c in word):
+        return bool(regex.match(_CASED, word))
+    # A word joined to digits by a hyphen: lower case is a word (mid-2019), a capital a name (COVID-19).
+    return word != word.lower() and not (word.istitle() and len(word) > 1 and _is_prefix(word))
+
+
+def _is_prefix(word: str) -> bool:
+    return word.lower() in ("mid", "pre", "post", "non", "early", "late", "under", "over", "sub", "re", "anti", "ex", "around")
+
+
+def identifier_number_start(text: str, begin: int, end: int) -> bool:
+    """Whether a capital word joined to digits may only be a word at the start of its sentence."""
+    return begin == 0 and _STARTS_WITH_WORD.match(text, begin, end) is not None and text[begin + 1 : begin + 2].islower()
+
+
+def phone_span(text: str, start: int) -> tuple[int, int, str] | None:
+    """The span and digits of the phone number (or other long digit groups) that holds the digit at `start`."""
+    begin = start
+    while begin and text[begin - 1] in "+(" and start - begin < 2:
+        begin -= 1
+    for at in dict.fromkeys((begin, start)):
+        match = _PHONE.match(text, at)
+        if match is None:
+            continue
+        digits = regex.sub(r"\D", "", match.group())
+        groups = regex.findall(r"\d+", match.group())
+        if MIN_PHONE_DIGITS <= len(digits) <= MAX_PHONE_DIGITS and _is_phone(match.group(), groups):
+            return match.start(), match.end(), digits
+    return None
+
+
+def _is_phone(token: str, groups: list[str]) -> bool:
+    if token.startswith("+") or "(" in token or token.count("-") >= 2:
+        return True
+    if len(groups) == 2:
+        return "-" in token and len(groups[0]) == 3 and len(groups[1]) == 4
+    # Groups of three with blanks or dots are a number with thousands; a phone has other groups.
+    return len(groups) > 2 and "." not in token.replace(". ", "") and "/" not in token and not all(len(g) == 3 for g in groups[1:])
