@@ -4,72 +4,109 @@ from __future__ import annotations
 
 import regex
 
-from guardrails_plugins.core.citations import MarkerStyle
+from guardrails_plugins.core.citations import MAX_MARKER_CHARS, MarkerStyle
 
 OVERRUN = 64
 """Code points by which a token that starts before the bound may overrun it."""
+_LOOKBACK = 256
+"""Code points before the bound in which a token that stands across it can start."""
 
 _SPACE = regex.compile(r"\s++")
-_TOKEN = regex.compile(r"[\p{L}\p{M}\p{N}_.,:/@%&=?#~+\-'’€$£¥₹٫٬\u200b-\u200f\u2060\ufeff*]")
-_HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
+_TOKEN = regex.compile(
+    r"(?:https?://|www\.)[^\s，。；！？、]++"
+    r"|[\w.+%-]++@[\w.-]++"
+    r"|(?<![\p{L}\p{M}])[$€£¥₹+-]?\p{Nd}++(?:[.,:/'’٫٬\u00a0\u202f%-]\p{Nd}++)*+(?:[\u00a0\u202f]?(?:[%٪‰°]|\p{Han}{1,3}+|(?!\p{Han})[\p{L}\p{M}]{1,12}+))?+"
+    r"|\w*+_\w*+"
+)
+_MARKS = regex.compile(r"[\p{M}\u200c\u200d\ufe0f]*+")
+_WORD = regex.compile(r"[\p{L}\p{M}]++")
+_CURRENCY = regex.compile(r"\p{Sc}")
 _CJK_COMMAS = "，、"
-_UNIT_SIDE = regex.compile(r"[\p{N}%٪$€£¥₹(（\[［【]")
 
 
-def cut_position(text: str, first: int, bound: int, style: MarkerStyle) -> int:
-    """The end of the piece, in ``(first, bound + OVERRUN]``.
+def cut_position(
+    text: str, first: int, bound: int, style: MarkerStyle, units: frozenset[str] = frozenset()
+) -> int | None:
+    """The end of the piece, in ``(first, bound + OVERRUN]``; None while what follows could change it.
 
-    The last whitespace before the bound, save one inside a token (a number and its unit, a
-    marker); without whitespace behind the last CJK comma; else at the bound or at the end of
+    `units` are the words that belong to a number before them. The last whitespace before the bound, save one inside a token (a number and its unit, a
+    marker); without whitespace behind the last CJK comma; else at the bound, or at the end of
     the token that stands across it.
     """
-    markers = [m.span for m in style.find(text[first : bound + OVERRUN])]
-    spans = [(s + first, e + first) for s, e in markers]
+    markers = _markers(text, first, bound, style)
+    if markers is None:
+        return None
     gaps = [m.span() for m in _SPACE.finditer(text, first, bound + 1) if m.start() > first]
+    if gaps and gaps[-1][1] >= bound + 1:
+        found = _SPACE.match(text, gaps[-1][0])
+        gaps[-1] = (gaps[-1][0], found.end() if found is not None else gaps[-1][1])
+        if gaps[-1][1] >= len(text):
+            return None
     for start, end in reversed(gaps):
-        if _is_safe(text, start, end, spans):
+        safe = _is_safe(text, start, end, markers, units)
+        if safe is None:
+            return None
+        if safe:
             return start
     if not gaps:
         comma = max(text.rfind(c, first, bound) for c in _CJK_COMMAS)
         if comma > first:
-            return _past_markers(comma + 1, spans)
-    for match in _SPACE.finditer(text, bound, bound + OVERRUN):
-        if _is_safe(text, *match.span(), spans):
-            return match.start()
-        if not gaps:
-            break
-    if gaps:
-        start = gaps[-1][0]
-        return start if not any(s < start < e for s, e in spans) else _token_end(text, bound, spans)
-    return _token_end(text, bound, spans)
+            return _past(comma + 1, markers)
+    return _across(text, bound, markers)
 
 
-def _is_safe(text: str, start: int, end: int, markers: list[tuple[int, int]]) -> bool:
-    """Whether a cut at this whitespace parts no token and leaves its markers with the text before them."""
-    if any(s <= end and start < e for s, e in markers if s < end < e or s == end or s < start < e):
-        return False
-    before = text[start - 1]
-    after = text[end : end + 1]
-    return not (_UNIT_SIDE.match(before) or (after and _UNIT_SIDE.match(after)))
+def _markers(text: str, first: int, bound: int, style: MarkerStyle) -> list[tuple[int, int]] | None:
+    """The markers near the bound; None while one may still be arriving across it."""
+    start = max(first, bound - MAX_MARKER_CHARS)
+    for opener in "[［【":
+        at = text.rfind(opener, start, bound + 1)
+        if at >= 0 and style.match(text, at) < 0:
+            return None
+    return [(s + first, e + first) for s, e in (m.span for m in style.find(text[first : bound + OVERRUN]))]
 
 
-def _past_markers(position: int, markers: list[tuple[int, int]]) -> int:
+def _is_safe(text: str, start: int, end: int, markers: list[tuple[int, int]], units: frozenset[str]) -> bool | None:
+    """Whether a cut at this whitespace parts no token and leaves markers with the text before them;
+    None while the word behind it may go on."""
+    for s, e in markers:
+        if (s < end and start < e) or s == end:
+            return False
+    before, after = text[start - 1], text[end : end + 1]
+    if _CURRENCY.match(before):
+        return not after.isdecimal()
+    if not before.isdecimal():
+        return True
+    word = _WORD.match(text, end, end + OVERRUN)
+    if word is None:
+        return not (after.isdecimal() or after in "%٪‰" or _CURRENCY.match(after))
+    folded = word.group().casefold()
+    if word.end() >= len(text) and any(unit.startswith(folded) for unit in units):
+        return None
+    return folded not in units
+
+
+def _past(position: int, markers: list[tuple[int, int]]) -> int:
     for start, end in markers:
         if start <= position < end:
             position = end
     return position
 
 
-def _token_end(text: str, bound: int, markers: list[tuple[int, int]]) -> int:
-    for start, end in markers:
-        if start < bound < end:
-            return end
+def _across(text: str, bound: int, markers: list[tuple[int, int]]) -> int | None:
+    """The bound, or the end of what must not be parted there."""
+    limit = bound + OVERRUN
+    low = max(0, bound - _LOOKBACK)
     end = bound
-    limit = min(len(text), bound + OVERRUN)
-    if _HAN.match(text[bound - 1]) and bound < len(text) and _HAN.match(text[bound]):
-        return bound
-    while end < limit and _TOKEN.match(text[end - 1]) and _TOKEN.match(text[end]):
-        end += 1
+    for start, stop in markers:
+        if start < bound < stop:
+            return stop
+    for match in _TOKEN.finditer(text, low, limit):
+        if match.start() >= bound:
+            break
+        if match.end() > bound:
+            end = match.end()
+    marks = _MARKS.match(text, end, limit)
+    end = marks.end() if marks is not None else end
     if end >= limit:
-        return bound  # no token is that long: a run of one kind of character
-    return _past_markers(end, markers)
+        return bound  # no token is that long: it is a run of one kind of character
+    return None if end >= len(text) and end > bound else _past(end, markers)

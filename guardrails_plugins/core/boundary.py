@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import regex
 
-from guardrails_plugins.core.languages.profile import Words, load_profile
+from guardrails_plugins.core.languages.profile import LanguageProfile, Words, load_profile
 from guardrails_plugins.core.sentence import Rule
 
 WORD_LOOKAHEAD = 32
@@ -72,6 +72,7 @@ class Lexicon:
     ordinal_followers: frozenset[str]
     headings: frozenset[str]
     has_case: bool
+    units: frozenset[str]
 
 
 @functools.cache
@@ -100,7 +101,15 @@ def lexicon(language: str) -> Lexicon:
         ordinal_followers=frozenset(followers),
         headings=frozenset(w.casefold() for p in both for w in p.headings),
         has_case=profile.has_case,
+        units=frozenset(w.casefold().rstrip(".") for p in both for w in _unit_words(p)),
     )
+
+
+def _unit_words(profile: LanguageProfile) -> Iterator[str]:
+    """First words of what belongs to the number before it: magnitudes, percent, currencies, months."""
+    numbers = profile.numbers
+    for words in (numbers.magnitudes, numbers.magnitude_suffixes, numbers.percent, numbers.currencies, *profile.dates.months):
+        yield from (word.split(" ")[0] for word in words)
 
 
 def _capitalised(entries: set[str]) -> frozenset[str]:
@@ -141,9 +150,9 @@ def list_marker(c: Candidate) -> Answer | None:
     return Answer.NO_BREAK if head is not None and head.end() == c.start else None
 
 
-def bare_closers(c: Candidate) -> Answer | None:
+def line_break(c: Candidate) -> Answer | None:
     """A line break behind a terminator ends the sentence, whatever closes between them."""
-    if c.newlines and not _stands_before_more(c):
+    if c.newlines:
         c.rule = Rule.BLANK_LINE if c.newlines > 1 else Rule.NEWLINE
         return Answer.BREAK
     return None
@@ -243,7 +252,7 @@ def terminator(c: Candidate) -> Answer | None:
 RULES: tuple[Callable[[Candidate], Answer | None], ...] = (
     list_marker,
     abbreviation,
-    bare_closers,
+    line_break,
     continuation,
     lower_case,
     initial,
@@ -312,14 +321,20 @@ def _before_opener(c: Candidate) -> Answer | None:
     word = next_word(c)
     if word is None:
         return Answer.NEED_MORE
-    if word in c.lexicon.openers or (not word and c.text[c.next] in "-*•#|"):
+    if len(word) == 1 and c.text[c.next : c.next + 2] == f"{word}.":
+        return Answer.NO_BREAK  # another initial
+    if _opens(word, c.lexicon.openers) or (not word and c.text[c.next] in "-*•#|"):
         c.rule = Rule.OPENER
         return Answer.BREAK
     return Answer.NO_BREAK
 
 
-def _stands_before_more(c: Candidate) -> bool:
-    return False
+def _opens(word: str, openers: frozenset[str]) -> bool:
+    """An opener, also with an elided one before it (``L'équipe``)."""
+    if word in openers:
+        return True
+    head, apostrophe, _ = word.replace("’", "'").partition("'")
+    return bool(apostrophe) and f"{head}'" in openers
 
 
 def _first_letter(c: Candidate) -> str:

@@ -28,7 +28,7 @@ _PAIRS = {"[": "]", "［": "］", "【": "】"}
 _OPEN = r"[\[［【]"
 _CLOSE = r"[\]］】]"
 _TEMPLATE = re.compile(r"\[([^\[\]{}\d\s]{0,12})\{n\}\]")
-_LETTER_OR_DIGIT = regex.compile(r"[[\p{L}\p{Nd}]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]]", regex.V1)
+_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{M}\p{Nd}]")
 _BLANKS_BEFORE = regex.compile(rf"(?r)[{BLANKS}]*+")
 _BLANKS = regex.compile(rf"[{BLANKS}]*+")
 _INLINE_CODE = regex.compile(r"`[^`\n]++`")
@@ -113,18 +113,20 @@ class MarkerStyle:
         (``[1]``) then has none, as it has none inside backticks."""
         if not ("[" in text or "［" in text or "【" in text) or (code and self.bare):
             return []
-        skipped = [m.span() for m in _INLINE_CODE.finditer(text)] if self.bare and "`" in text else []
-        matches = [
-            m for m in self._pattern.finditer(text)
-            if _paired(text, m) and not any(s <= m.start() < e for s, e in skipped)
-        ]
+        skipped = self._code_spans(text)
+        matches = [m for m in self._pattern.finditer(text) if _paired(text, m) and not _within(m.start(), skipped)]
         return [self._marker(text, matches, i) for i in range(len(matches))]
 
     def look_alikes(self, shown: str) -> list[Span]:
         """Spans in a shown text that a reader would take for a marker although they are none."""
         if not ("[" in shown or "［" in shown or "【" in shown or "〔" in shown or "⟦" in shown):
             return []
-        return [Span(*m.span()) for m in self._look_alikes.finditer(shown)]
+        skipped = self._code_spans(shown)
+        return [Span(*m.span()) for m in self._look_alikes.finditer(shown) if not _within(m.start(), skipped)]
+
+    def _code_spans(self, text: str) -> list[tuple[int, int]]:
+        """Inline code, in which a style without a letter has no markers."""
+        return [m.span() for m in _INLINE_CODE.finditer(text)] if self.bare and "`" in text else []
 
     def _marker(self, text: str, matches: list[regex.Match[str]], i: int) -> Marker:
         match = matches[i]
@@ -208,13 +210,16 @@ def _forms(char: str) -> str:
     return "".join(re.escape(c) for c in sorted(forms))
 
 
+def _within(position: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start <= position < end for start, end in spans)
+
+
 def _paired(text: str, match: regex.Match[str]) -> bool:
     return _PAIRS[text[match.start()]] == text[match.end() - 1]
 
 
 def _is_glued(text: str, matches: list[regex.Match[str]], i: int) -> bool:
-    """Whether the run of markers around this one stands between two letters or digits. Scripts
-    without blanks between words are left out: there it is the only place a marker can have."""
+    """Whether the run of markers around this one stands between two letters or digits."""
     first = last = i
     while first and matches[first - 1].end() == matches[first].start():
         first -= 1

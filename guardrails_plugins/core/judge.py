@@ -80,7 +80,7 @@ class Judge:
             return Prepared(sentence, shown, None)
         body = shown.strip()
         markers = tuple(self._style.find(sentence.text))
-        cited = frozenset(n for m in markers if not m.malformed for n in m.numbers if 1 <= n <= len(self._index))
+        cited = frozenset(n for m in markers for n in m.numbers if 1 <= n <= len(self._index))
         policy = self._policy
         values = (
             extract(
@@ -93,6 +93,10 @@ class Judge:
             if policy.values
             else ()
         )
+        if values and policy.citations != "off":
+            # The digits of what looks like a marker are no value: the marker check speaks of them.
+            posing = self._style.look_alikes(body)
+            values = tuple(v for v in values if not any(s <= v.span[0] and v.span[1] <= e for s, e in posing))
         context = CheckContext(
             sentence=sentence,
             shown=body,

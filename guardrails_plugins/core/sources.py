@@ -15,7 +15,7 @@ from guardrails_plugins.core.values.extractor import noun_stem, read
 from guardrails_plugins.core.values.lexicon import Lexicon, source_lexicon
 from guardrails_plugins.core.values.model import NONE, Reading, Value
 
-_WORD = regex.compile(r"[\p{L}\p{M}]++(?:-[\p{L}\p{M}]++)*+")
+_WORD = regex.compile(r"\p{Han}|[\p{L}\p{M}--\p{Han}]++(?:-[\p{L}\p{M}--\p{Han}]++)*+", regex.V1)
 _SPACES = regex.compile(r"\s++")
 
 Entry = tuple[int, str, frozenset[str], str]

@@ -17,7 +17,7 @@ import re
 
 import regex
 
-from guardrails_plugins.core.bound import OVERRUN, cut_position
+from guardrails_plugins.core.bound import cut_position
 from guardrails_plugins.core.boundary import CJK_TERMINATORS, Answer, Candidate, judge, lexicon
 from guardrails_plugins.core.citations import BLANKS, marker_style
 from guardrails_plugins.core.errors import BoundError, FrameError, StreamClosedError
@@ -33,6 +33,7 @@ _ALWAYS = re.compile(r"")
 _EVENT = regex.compile(rf"[{_TERMINATORS}]++|[\n\r]")
 _CLOSERS = "\"'”’»«“›‹)\\]}）］*_~`"
 _TAIL = regex.compile(rf"[{_TERMINATORS}{_CLOSERS}]*+")
+_SPACED_GUILLEMET = regex.compile(rf"[{BLANKS}]{{1,2}}»")
 _BLANK_RUN = regex.compile(rf"[{BLANKS}]*+")
 _SPACE_RUN = regex.compile(r"\s*+")
 _LINE_BREAK = regex.compile(r"\r\n|[\n\r]")
@@ -154,11 +155,11 @@ class SentenceSplitter:
         """Choose what the next pieces are searched for, and how much may be kept unread."""
         if self._first < 0 or (self._scan < len(self._text) and self._text[-1].isspace()):
             self._search, self._room = _NOT_BLANK.search, _ENDLESS
-        elif self._scan < len(self._text):
+        elif self._scan < len(self._text) or len(self._text) > self._bound:
             self._search, self._room = _ALWAYS.search, 0
         else:
             self._search = _INTEREST.search
-            self._room = self._bound + OVERRUN - len(self._text)
+            self._room = self._bound - len(self._text) + 1
 
     def _step(self) -> tuple[int, Rule | None] | None:
         """The next decision: a boundary (its end, its rule), a position to go on from (and None), or None to wait."""
@@ -167,15 +168,10 @@ class SentenceSplitter:
             return None
         found = _EVENT.search(text, max(self._scan, self._first))
         if found is None or found.end() > self._bound:
-            if len(text) >= self._bound + OVERRUN:
+            if len(text) > self._bound:
                 return self._cut()
-            if found is None or found.start() >= self._bound:
-                # Nothing decides before the bound; what stands behind it is read when the cut is made.
-                if found is None:
-                    self._scan = len(text)
-                return None
-            if found.end() < len(text):
-                return self._cut() if len(text) >= self._bound + OVERRUN else None
+            if found is None:
+                self._scan = len(text)
             return None
         if text[found.start()] in "\n\r":
             return self._at_newline(found.start())
@@ -225,17 +221,23 @@ class SentenceSplitter:
                 return end, None
         else:
             found = _TAIL.match(text, end)
-            tail = found.end() if found is not None else end
+            tail = self._spaced_guillemet(found.end() if found is not None else end)
             if tail >= len(text):
-                return None if tail <= self._bound else self._overlong()
+                return None if tail <= self._bound else self._cut()
             if not text[tail].isspace():
                 marker = self._style.match(text, tail)
                 if marker <= 0:
                     return None if marker < 0 else (end, None)
         return self._resolve(start, end, tail, cjk)
 
-    def _overlong(self) -> tuple[int, Rule | None] | None:
-        return self._cut() if len(self._text) >= self._bound + OVERRUN else None
+    def _spaced_guillemet(self, tail: int) -> int:
+        """French sets a blank before the closing guillemet (``? »``): it closes all the same."""
+        spaced = _SPACED_GUILLEMET.match(self._text, tail)
+        if spaced is None:
+            return tail
+        first = self._first
+        opened = self._text.count("«", first, tail) > self._text.count("»", first, tail)
+        return spaced.end() if opened else tail
 
     def _resolve(self, start: int, end: int, tail: int, cjk: bool) -> tuple[int, Rule | None] | None:
         """Markers after the terminator belong to its sentence; then the rules decide."""
@@ -348,9 +350,9 @@ class SentenceSplitter:
             return False
         return is_bold_line(line) or line.rstrip(":：").casefold() in self._lexicon.headings
 
-    def _cut(self) -> tuple[int, Rule]:
-        self._classify(self._bound)
-        return cut_position(self._text, self._first, self._bound, self._style), Rule.BOUND
+    def _cut(self) -> tuple[int, Rule] | None:
+        end = cut_position(self._text, self._first, self._bound, self._style, self._lexicon.units)
+        return None if end is None else (end, Rule.BOUND)
 
     # -- release ----------------------------------------------------------------------------
 

@@ -134,7 +134,7 @@ def _counts(text: str, words: list[_Word], i: int, shouted: bool) -> bool:
         return False
     if word.text in ("i", "I"):
         return _is_pronoun_i(text, words, i)
-    if word.text[:1].isupper() and not word.text.isupper() and not _SENTENCE_START.search(text, 0, word.start):
+    if word.text[:1].isupper() and word.text[1:2] not in "'’" and not word.text.isupper() and not _SENTENCE_START.search(text, 0, word.start):
         return False  # inside a proper name or a title: My Fair Lady, Me Too
     return True
 

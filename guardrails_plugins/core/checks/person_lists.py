@@ -23,7 +23,7 @@ WORD = regex.compile(r"[\p{L}\p{M}--\p{Han}]++(?:['’\-‐‑\u200c][\p{L}\p{M}
 @dataclass(frozen=True, slots=True)
 class PersonLists:
     """`words` maps a first word in matching form to the phrases that begin with it;
-    `ascii_words` are those that plain ASCII text can hold; `prefixes` are elided forms
+    `ascii_words` hold one word of each that plain ASCII text can hold; `prefixes` are elided forms
     (``j'``); `fragments` (Han) count anywhere, save inside one of `exceptions`."""
 
     words: dict[str, tuple[tuple[str, ...], ...]]
@@ -53,7 +53,7 @@ def person_lists(language: str) -> PersonLists:
                 words.setdefault(phrase[0], []).append(phrase)
     return PersonLists(
         words={first: tuple(sorted(set(phrases))) for first, phrases in words.items()},
-        ascii_words=frozenset(first for first in words if first.isascii()),
+        ascii_words=frozenset(max(p, key=len) for ps in words.values() for p in ps if all(map(str.isascii, p))),
         prefixes=tuple(sorted(prefixes)),
         fragments=tuple(sorted(fragments)),
         exceptions=tuple(sorted(exceptions, key=len, reverse=True)),

@@ -18,11 +18,8 @@ def verbatim_support(sentence: Sentence, context: CheckContext) -> Iterator[Viol
     if not values:
         return
     policy = context.policy
-    cited: frozenset[int] | None = context.cited
-    if not cited:
-        if policy.citations == "required" and _stops_already(context):
-            return
-        cited = None
+    # Without a marker every source counts only where the policy does not ask for one.
+    cited = context.cited if context.cited or policy.citations == "required" else None
     with_noun = policy.short_numbers == "with_noun"
     for value in values:
         supported, elsewhere = context.index.support(
@@ -32,19 +29,6 @@ def verbatim_support(sentence: Sentence, context: CheckContext) -> Iterator[Viol
             continue
         code = Code.VALUE_MISCITED if elsewhere else Code.VALUE_UNSUPPORTED
         yield Violation(code, context.to_raw(value.span), value.kind, RULE, elsewhere)
-
-
-def _stops_already(context: CheckContext) -> bool:
-    """Without a source to look in, the citation violation says it all, if it stops the sentence.
-
-    Where the policy only flags it, values are judged against all sources instead, so that
-    flagging one code never lets an invented value through under another.
-    """
-    policy = context.policy
-    if not context.markers:
-        return policy.stops(Code.CITATION_MISSING)
-    malformed = any(m.malformed for m in context.markers)
-    return policy.stops(Code.CITATION_MALFORMED if malformed else Code.CITATION_OUT_OF_RANGE)
 
 
 def _in_question(value: object, context: CheckContext) -> bool:

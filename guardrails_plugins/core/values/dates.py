@@ -10,13 +10,13 @@ from guardrails_plugins.core.values.scan import Scan
 
 _NUMERIC = regex.compile(r"(?<![\d./-])(?:(\d{4})([-/.])(\d{1,2})\2(\d{1,2})|(\d{1,2})([-/.])(\d{1,2})\6(\d{4}|\d{2}))(?![\d]|[-/.]\d)")
 _CJK = regex.compile(r"(?:(\d{4}|\d{2}) ?年 ?)?(\d{1,2}) ?月(?: ?(\d{1,2}) ?[日号號])?")
-_CJK_YEAR = regex.compile(r"(\d{4}) ?年")
 _DAY = regex.compile(r"(\d{1,2})(?!\d)")
 _YEAR = regex.compile(r"(\d{4})(?![\d]|[.,]\d)")
 _DAY_SUFFIX = regex.compile(r"(?:st|nd|rd|th|er|º|ª|-?го|-?е|°|\.)?")
 _GAP = regex.compile(r"[ ,،/-]{0,3}")
-_DAY_BEFORE = regex.compile(r"(?r)(?<![\d.,:/-])(\d{1,2})(?:st|nd|rd|th|er|º|ª|°|\.|-?го|-?е)?[ ,-]{0,3}")
-_YEAR_BEFORE = regex.compile(r"(?r)(?<![\d.,:/-])(\d{4})[ ,-]{1,3}")
+_CONNECTOR_BEFORE = regex.compile(r"(?r)(\p{L}{1,4}) ")
+_CONNECTOR_TO_MONTH = regex.compile(r" (\p{L}{1,6})(?= )|,")
+_CONNECTOR_TO_YEAR = regex.compile(r"[ ,]{1,2}(\p{L}{1,6})(?= )")
 
 DAYS = 31
 MONTHS = 12
@@ -99,12 +99,11 @@ def _month_before(scan: Scan, start: int) -> tuple[list[Date], int, int] | None:
     at = start
     before = scan.before(at, scan.lexicon.months)
     if before is None:
-        connector = regex.match(r"(?r)([\p{L}]{1,4}) ", text, max(0, at - 6), at)
+        connector = _CONNECTOR_BEFORE.match(text, max(0, at - 6), at)
         if connector is None or connector.group(1).lower() not in scan.lexicon.connectors:
-            comma = regex.match(r"(?r), ", text, max(0, at - 2), at)
-            if comma is None:
+            if text[max(0, at - 2) : at] != ", ":
                 return None
-            at = comma.start()
+            at -= 2
         else:
             at = connector.start()
         before = scan.before(at, scan.lexicon.months)
@@ -137,7 +136,7 @@ def _month_after(scan: Scan, end: int) -> tuple[str, int, int] | None:
                 return None
             calendar, month = found[0].split(":")
             return calendar, int(month), found[1]
-        connector = regex.match(r" (\p{L}{1,6})(?= )|,", scan.text, position, position + 9)
+        connector = _CONNECTOR_TO_MONTH.match(scan.text, position, position + 9)
         if connector is None or (connector.group(1) or "de").lower() not in scan.lexicon.connectors | {"de"}:
             return None
         position = connector.end()
@@ -158,7 +157,7 @@ def _year_after(scan: Scan, end: int) -> tuple[int, int]:
         year = _YEAR.match(scan.text, at)
         if year is not None and at > end:
             return int(year.group(1)), year.end()
-        connector = regex.match(r"[ ,]{1,2}(\p{L}{1,6})(?= )", scan.text, position, position + 9)
+        connector = _CONNECTOR_TO_YEAR.match(scan.text, position, position + 9)
         if connector is None or connector.group(1).lower() not in scan.lexicon.connectors:
             break
         position = connector.end()

@@ -18,7 +18,7 @@ _DIGIT = regex.compile(r"[0-9]")
 _HAS_DIGIT = regex.compile(r"\p{Nd}|[⁰¹²³⁴⁵⁶⁷⁸⁹₀-₉¼-¾⅐-⅞↉]|[\u2460-\u249b\u3220-\u3229\u3280-\u3289]")
 _RANGE = regex.compile(r" ?(?:-|~|〜|～) ?(?=[$€£¥₹]?\d)")
 _TO = regex.compile(r" (?:to|and|or|bis|und|oder|à|et|ou|a|y|e|ou|до|и|или|تا|و|إلى|الی|से|और|至|到|和) (?=[$€£¥₹]?\d)")
-_NOUN = regex.compile(r"[ -]?([\p{L}\p{M}']{2,})")
+_NOUN = regex.compile(r"[ -]?(\p{Han}|[\p{L}\p{M}']{2,})")
 _POWER = regex.compile(r"\^\d+")
 _RATIO = regex.compile(r"\d{1,4}:\d{1,4}(?![\d:])")
 _MENTION_LIST = regex.compile(r"(?:\d{1,3}(?: ?(?:,|-|&|and|und|et|y|e|и|و|और|和|或|or|bis|to) ?))*+$")
@@ -102,7 +102,8 @@ class _Reader:
         phone = tokens.phone_span(text, start)
         if phone is not None:
             begin, end, digits = phone
-            return [self._value("phone", begin, end, (Reading(f"p:{digits}", digits),))], end
+            readings = (Reading(f"p:{digits}", digits), Reading(f"n:{digits}", digits, frozenset({"thousands"})))
+            return [self._value("phone", begin, end, readings)], end
         named = dates.read_named(scan, start)
         if named is not None and named[1] >= floor:
             return [self._date(named[0], named[1], named[2])], named[2]

@@ -16,6 +16,7 @@ _UNITS = frozenset(
     """km m cm mm nm μm ft in mi kg g mg lb lbs oz l ml gb mb kb tb hz khz mhz ghz v kv w kw mw gw kwh mwh c f k ma mah psi
     bpm mph kph rpm db cal kcal pm am px dpi fps""".split()
 )
+_DIGITS_FIRST = regex.compile(r"\d++(?:[.,]\d++)*+-?([\p{L}\p{M}]++)(.*)")
 MIN_PHONE_DIGITS = 7
 MAX_PHONE_DIGITS = 15
 
@@ -48,7 +49,7 @@ def _is_identifier(token: str, text: str, begin: int) -> bool:
     head = token[0]
     if head.isdigit():
         # Digits first: an identifier only when a capital is joined to them and they are no quantity.
-        match = regex.match(r"\d++(?:[.,]\d++)*+-?([\p{L}\p{M}]++)(.*)", token)
+        match = _DIGITS_FIRST.match(token)
         if match is None:
             return any(c.isalpha() for c in token) and any(c.isupper() for c in token)
         letters, rest = match.groups()
@@ -93,5 +94,7 @@ def _is_phone(token: str, groups: list[str]) -> bool:
         return True
     if len(groups) == 2:
         return "-" in token and len(groups[0]) == 3 and len(groups[1]) == 4
+    if len(groups) >= 4 and all(len(g) == 2 for g in groups):
+        return True  # 01.23.45.67.89
     # Groups of three with blanks or dots are a number with thousands; a phone has other groups.
     return len(groups) > 2 and "." not in token.replace(". ", "") and "/" not in token and not all(len(g) == 3 for g in groups[1:])
