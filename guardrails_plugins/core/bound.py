@@ -12,12 +12,12 @@ _LOOKBACK = 256
 """Code points before the bound in which a token that stands across it can start."""
 
 _SPACE = regex.compile(r"\s++")
-_TOKEN = regex.compile(
-    r"(?:https?://|www\.)[^\s，。；！？、]++"
-    r"|[\w.+%-]++@[\w.-]++"
-    r"|(?<![\p{L}\p{M}])[$€£¥₹+-]?\p{Nd}++(?:[.,:/'’٫٬\u00a0\u202f%-]\p{Nd}++)*+(?:[\u00a0\u202f]?(?:[%٪‰°]|\p{Han}{1,3}+|(?!\p{Han})[\p{L}\p{M}]{1,12}+))?+"
-    r"|\w*+_\w*+"
-)
+# The characters of numbers, URLs, addresses and identifiers; scripts without blanks apart.
+_RUN = r"[[\w\p{M}.,:/'’@%&=?#~+\-$€£¥₹٫٬]--[\p{Han}\p{Hiragana}\p{Katakana}]]"
+_RUN_BEFORE = regex.compile(rf"(?r){_RUN}*+", regex.V1)
+_RUN_AFTER = regex.compile(rf"{_RUN}*+", regex.V1)
+_TOKEN_SIGN = regex.compile(r"[\p{Nd}@_]|://|www\.")
+_HAN_UNIT = regex.compile(r"\p{Han}{1,3}")
 _MARKS = regex.compile(r"[\p{M}\u200c\u200d\ufe0f]*+")
 _WORD = regex.compile(r"[\p{L}\p{M}]++")
 _CURRENCY = regex.compile(r"\p{Sc}")
@@ -93,18 +93,24 @@ def _past(position: int, markers: list[tuple[int, int]]) -> int:
 
 
 def _across(text: str, bound: int, markers: list[tuple[int, int]]) -> int | None:
-    """The bound, or the end of what must not be parted there."""
-    limit = bound + OVERRUN
-    low = max(0, bound - _LOOKBACK)
-    end = bound
+    """The bound, or the end of what must not be parted there.
+
+    What stands across the bound is a token when its part up to the bound says so (a digit,
+    ``@``, ``_``, a scheme); then its end is waited for.
+    """
     for start, stop in markers:
         if start < bound < stop:
             return stop
-    for match in _TOKEN.finditer(text, low, limit):
-        if match.start() >= bound:
-            break
-        if match.end() > bound:
-            end = match.end()
+    limit = bound + OVERRUN
+    before = _RUN_BEFORE.match(text, max(0, bound - _LOOKBACK), bound)
+    start = before.start() if before is not None else bound
+    end = bound
+    if start < bound and _TOKEN_SIGN.search(text, start, bound + 1):
+        run = _RUN_AFTER.match(text, bound, limit)
+        end = run.end() if run is not None else bound
+        if text[end - 1].isdecimal():
+            unit = _HAN_UNIT.match(text, end, limit)
+            end = unit.end() if unit is not None else end
     marks = _MARKS.match(text, end, limit)
     end = marks.end() if marks is not None else end
     if end >= limit:
