@@ -1,0 +1,23 @@
+"""The sentence gate as a Guardrails validator package: everything is re-exported from `guardrails_plugins`."""
+
+from __future__ import annotations
+
+from guardrails_plugins.adapters.guardrails_ai import (
+    EndStream,
+    GateReport,
+    SentenceGateValidator,
+    SentenceWithheldError,
+    async_sentence_stream,
+    gate_report,
+    sentence_stream,
+)
+
+__all__ = [
+    "EndStream",
+    "GateReport",
+    "SentenceGateValidator",
+    "SentenceWithheldError",
+    "async_sentence_stream",
+    "gate_report",
+    "sentence_stream",
+]
