@@ -1,0 +1,207 @@
+"""One request on its way through NeMo, and which session a coroutine belongs to.
+
+Timeline of a stream whose second sentence is blocked::
+
+    model wrapper                     NeMo's queue        our action            relay
+    judges "It opens."  expect(...)   "It opens."         allow (as expected)   "It opens."
+    judges the next, stops: stop(…)   the notice          block (as expected)   the error frame
+    (provider closed)
+
+The session travels in a context variable, so that nothing of one request can reach another.
+It holds text that passed, never text that did not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from guardrails_plugins.adapters.nemo import sources as origin
+from guardrails_plugins.adapters.nemo.settings import NemoSettings, notices
+from guardrails_plugins.adapters.nemo.verdict import Verdict
+from guardrails_plugins.core.gate import SentenceGate
+from guardrails_plugins.core.languages.profile import resolve_language
+from guardrails_plugins.core.outcome import Code, GateOutcome, State
+from guardrails_plugins.core.sources import SourceIndex
+
+STREAM, FLOW_RUN = "stream", "flow"
+"""Who asks the action: NeMo's streaming loop (item by item) or its Colang runtime (whole messages)."""
+
+_current: ContextVar[Session | None] = ContextVar("sentence_gate_session", default=None)
+_role: ContextVar[str] = ContextVar("sentence_gate_role", default=FLOW_RUN)
+
+NO_SOURCES = (
+    "No sources came with the request: put them under 'sources' in its context message, or let NeMo retrieve them."
+)
+NO_SESSION = "The call did not go through a gated method of LLMRails."
+
+
+def current() -> Session | None:
+    """The session of the running coroutine, or None."""
+    return _current.get()
+
+
+def role() -> str:
+    """Whether the running coroutine is NeMo's streaming loop or a flow."""
+    return _role.get()
+
+
+class Entered:
+    """The session as the current one, for a `with` block."""
+
+    def __init__(self, session: Session | None, as_role: str = FLOW_RUN) -> None:
+        self._session, self._as_role = session, as_role
+
+    def __enter__(self) -> Session | None:
+        self._tokens = _current.set(self._session), _role.set(self._as_role)
+        return self._session
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._tokens[0])
+        _role.reset(self._tokens[1])
+
+
+class Session:
+    """Sources, language and progress of one request. Its repr carries no text.
+
+    Raises `SourceError` or `LanguageError` when the request's context names wrong ones.
+    """
+
+    def __init__(
+        self,
+        settings: NemoSettings,
+        context: Mapping[str, Any],
+        *,
+        question: str | None = None,
+        streaming: bool = False,
+        fixed: frozenset[str] = frozenset(),
+    ) -> None:
+        self.settings = settings
+        self.language = resolve_language(context.get("language") or settings.language)
+        self.question = context.get("question") or question
+        self.streaming = streaming
+        self.generation: asyncio.Task[Any] | None = None
+        self.blocked: Verdict | None = None
+        self.unwrapped_generator = False
+        self.lead = ""
+        self.shown: deque[tuple[str, str]] = deque()
+        self._expected: deque[tuple[str, Verdict | None]] = deque()
+        self._items: list[str] = []
+        self._answers: list[tuple[str, str, Verdict | None]] = []
+        self._notices = notices(self.language, settings.policy)
+        self._fixed = set(fixed) | set(self._notices.values())
+        given = context.get("sources")
+        self._given = None if given is None else SourceIndex.of(given, language=self.language)
+        self._retrieved: SourceIndex | None = None
+        self.retrieve(origin.retrieved(context))
+
+    def __repr__(self) -> str:
+        count = None if self.index is None else len(self.index)
+        return f"Session(language={self.language!r}, sources={count}, streaming={self.streaming})"
+
+    # -- sources -----------------------------------------------------------------------------
+
+    @property
+    def index(self) -> SourceIndex | None:
+        """The sources: those of the request, else those retrieved; None when there are neither."""
+        return self._given if self._given is not None else self._retrieved
+
+    def retrieve(self, chunks: list[str] | None) -> None:
+        """Take what NeMo retrieved; sources that the request itself names stand."""
+        if chunks is not None and self._given is None:
+            self._retrieved = SourceIndex(chunks, language=self.language)
+
+    # -- judging -----------------------------------------------------------------------------
+
+    def gate(self) -> SentenceGate | None:
+        """A new gate over the sources, or None when there are none."""
+        index = self.index
+        if index is None:
+            return None
+        return SentenceGate(index, language=self.language, policy=self.settings.policy, question=self.question)
+
+    def judge(self, text: str, finish_reason: str = "stop") -> tuple[str, Verdict]:
+        """Judge a whole text: what may be shown of it, and how it ended. Never raises: it fails closed."""
+        gate = self.gate()
+        if gate is None:
+            return "", self.failure(NO_SOURCES)
+        try:
+            first = gate.feed(text)
+            last = first if first.stopped else gate.finish(finish_reason)
+        except Exception:  # a defect, or a finish reason nobody knows; its text is not kept
+            return "", self.failure()
+        released = first.text if last is first else first.text + last.text
+        return released, verdict_of(last)
+
+    def failure(self, detail: str | None = None) -> Verdict:
+        """The verdict of an answer that could not be judged."""
+        return Verdict(State.FAILED, (Code.CHECK_FAILED.value,), self._notices["error"], detail=detail)
+
+    def refusal(self) -> Verdict:
+        """The verdict of an answer that the provider itself refused to give."""
+        return Verdict(State.REFUSED, notice=self._notices["refused"])
+
+    # -- what enters NeMo, and what the action says to it ------------------------------------
+
+    def expect(self, item: str, verdict: Verdict | None = None) -> str:
+        """Announce an item before it enters NeMo; `verdict` when it stands for a block."""
+        self._expected.append((item, verdict))
+        self._items.append(item)
+        return item
+
+    def stop(self, verdict: Verdict) -> str:
+        """Announce a block; returns the item that stands for it, which holds no text of the answer."""
+        return self.expect(verdict.notice or verdict.reason, verdict)
+
+    def arrived(self, text: str) -> tuple[bool, Verdict | None]:
+        """Whether NeMo's streaming loop shows an item that was announced, and the verdict to answer."""
+        if self._expected and self._expected[0][0] == text:
+            return True, self._expected.popleft()[1]
+        return (bool(self._items) and text == "".join(self._items)), None
+
+    def answered(self, entered: str, shown: str, verdict: Verdict | None = None) -> None:
+        """Record a whole answer that entered NeMo as `entered` and is to be shown as `shown`."""
+        self._answers.append((_squeezed(entered), shown, verdict))
+
+    def close_items(self, verdict: Verdict | None) -> None:
+        """The streamed items were one answer, and this is how it ended."""
+        text = "".join(self._items)
+        self.answered(text, text, verdict)
+
+    def recall(self, message: str) -> tuple[str, Verdict | None] | None:
+        """The recorded answer that a bot message is, whatever NeMo trimmed off it; None when it is none.
+
+        Compared without whitespace, quotation marks and line-break escapes, all of which NeMo
+        takes off. A beginning of an answer is text that passed: it stands as it is.
+        """
+        squeezed = _squeezed(message)
+        for entered, shown, verdict in reversed(self._answers):
+            if squeezed == entered:
+                return shown, verdict
+            if squeezed and entered.startswith(squeezed):
+                return message, verdict
+        return None
+
+    def allow(self, text: str) -> None:
+        """A text that NeMo says by itself and that is not judged."""
+        self._fixed.add(text)
+
+    def is_fixed(self, text: str) -> bool:
+        """Whether the text is a notice or one of NeMo's own messages."""
+        return text in self._fixed
+
+
+def verdict_of(outcome: GateOutcome) -> Verdict:
+    """The verdict of a gate that has ended; flagged violations are no part of it."""
+    codes = outcome.codes if outcome.stopped else ()
+    return Verdict(outcome.state, tuple(map(str, codes)), outcome.notice, outcome.withheld_chars)
+
+
+_DROPPED = str.maketrans("", "", "\"'\\")
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.replace("\\n", " ").split()).translate(_DROPPED)
