@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from guardrails import Guard
 from guardrails.validator_base import get_validator_class
-
 from guardrails_ai.sentence_gate import SentenceGateValidator, SentenceWithheldError, sentence_stream
 
 SOURCE = "The hall has 40 seats. Members pay 12 euros."
@@ -42,11 +41,10 @@ def test_success() -> None:
 
 def test_failure() -> None:
     guard = Guard().use(SentenceGateValidator(on_fail="exception"))
-    seen = ""
+    seen: list[str] = []
     with pytest.raises(SentenceWithheldError):
-        for text in stream(guard, BAD):
-            seen += text
-    assert seen == "The hall has 40 seats. Members pay 12 euros."
+        seen.extend(stream(guard, BAD))
+    assert "".join(seen) == "The hall has 40 seats. Members pay 12 euros."
 
 
 def test_the_hub_import_finds_it() -> None:

@@ -1,4 +1,4 @@
-"""What a reader sees, and when, for every on_fail: sync and async, any cutting, strings and SDK chunks, ten languages."""
+"""What a reader sees, and when: every on_fail, sync and async, any cutting, strings and SDK chunks, ten languages."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_a_truncated_answer_drops_its_fragment_and_says_so() -> None:
 def test_the_failing_characters_are_marked_in_the_chunk_under_noop() -> None:
     for mode in ("sync", "async"):
         _, _, guard = run(mode, "noop", EN, cut(EN.text, 6))
-        logs = [log for log in guard.history.last.failed_validations]
+        logs = list(guard.history.last.failed_validations)
         assert len(logs) == 1
         (span,) = logs[0].validation_result.error_spans
         assert logs[0].validation_result.validated_chunk[span.start : span.end] == INVENTED
