@@ -19,6 +19,7 @@ from guardrails_plugins.adapters.guardrails_ai.errors import (
     StreamingKindError,
     UnboundStreamError,
 )
+from guardrails_plugins.adapters.guardrails_ai.guard import SentenceGuard
 from guardrails_plugins.adapters.guardrails_ai.kinds import OUTCOME_TABLE, EndStream, OnFailKind
 from guardrails_plugins.adapters.guardrails_ai.report import GateReport, gate_report
 from guardrails_plugins.adapters.guardrails_ai.streams import async_sentence_stream, sentence_stream
@@ -31,6 +32,7 @@ __all__ = [
     "MetadataError",
     "OnFailKind",
     "SentenceGateValidator",
+    "SentenceGuard",
     "SentenceWithheldError",
     "StreamingKindError",
     "UnboundStreamError",

@@ -57,7 +57,8 @@ class BareStream:
     def take(self, text: str, *, last: bool) -> ValidationResult | None:
         """What Guardrails is told of one piece: nothing yet (None), or the whole answer's result."""
         if self._ended:
-            return passed("")
+            # Nothing more is shown; Guardrails is told so when it says that the answer ended.
+            return passed("") if last else None
         outcome = self._gate.feed(text)
         self._collect(outcome)
         if not self._ended and not outcome.stopped and last:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ def read_request(metadata: Mapping[str, Any] | None, *, sources: Any, language: 
     """
     values = metadata or {}
     found = values.get(SOURCES, sources)
+    if isinstance(found, str):
+        found = _listed(found)
     if found is None:
         raise MetadataError("metadata needs 'sources': a list of texts, mappings or Source objects, or a SourceIndex")
     tag = values.get(LANGUAGE) or language
@@ -43,6 +46,15 @@ def read_request(metadata: Mapping[str, Any] | None, *, sources: Any, language: 
     resolve_language(tag)
     check_shape(found)
     return Request(found, tag, question)
+
+
+def _listed(text: str) -> Any:
+    """A JSON array written as text, the one form that the Guardrails server lets through; else the text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, list) else text
 
 
 def check_shape(sources: object) -> None:

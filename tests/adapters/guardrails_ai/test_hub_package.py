@@ -43,7 +43,19 @@ def run(*command: str | Path) -> str:
 
 
 def build(folder: Path, into: Path) -> None:
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-index", "--no-build-isolation", "-w", into, folder)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "-w",
+        into,
+        folder,
+    )
 
 
 def test_the_wheel_works_in_a_fresh_environment(tmp_path: Path) -> None:
