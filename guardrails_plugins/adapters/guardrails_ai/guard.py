@@ -20,7 +20,7 @@ from guardrails_plugins.adapters.guardrails_ai.streams import sentence_stream
 SERVER_MODULE = "guardrails_api.utils.openai"
 
 
-class SentenceGuard(Guard):  # type: ignore[misc, type-arg]
+class SentenceGuard(Guard):  # type: ignore[misc]
     """A `Guard` whose streams are judged sentence by sentence, whoever calls it.
 
     Put it where a `Guard` stands: ``SentenceGuard(name="hall").use(SentenceGateValidator(...))``.

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import Context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from guardrails_plugins.adapters.guardrails_ai.errors import MetadataError, UnboundStreamError
@@ -24,8 +24,22 @@ from guardrails_plugins.core.citations import Shown, marker_style, strip
 from guardrails_plugins.core.errors import GateError
 from guardrails_plugins.core.gate import SentenceGate
 from guardrails_plugins.core.outcome import Code, GateOutcome, ReleasedSentence, State, Violation
-from guardrails_plugins.core.policy import GatePolicy
+from guardrails_plugins.core.policy import ALWAYS_STOP, GatePolicy
 from guardrails_plugins.core.sentence import Kind, Span
+
+
+class ReportingPolicy(GatePolicy):
+    """A policy that only flags, codes of own checks included; the adapter asks the user's own what stops."""
+
+    __slots__ = ()
+
+    def stops(self, code: str) -> bool:
+        return code in ALWAYS_STOP
+
+    @classmethod
+    def of(cls, policy: GatePolicy) -> ReportingPolicy:
+        """The same choices."""
+        return cls(**{f.name: getattr(policy, f.name) for f in fields(policy)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +53,7 @@ class Settings:
     @property
     def gate_policy(self) -> GatePolicy:
         """The policy of the gate itself: it only flags where the kind goes on past a failing sentence."""
-        return self.policy.shadow() if self.kind in JUDGE_ON else self.policy
+        return ReportingPolicy.of(self.policy) if self.kind in JUDGE_ON else self.policy
 
     def blocking(self, violations: Iterable[Violation]) -> tuple[Violation, ...]:
         """Those violations at which the user's policy stops."""

@@ -62,7 +62,7 @@ class SentenceGateValidator(Validator):  # type: ignore[misc]
             self._kwargs["policy"] = saved
 
     @property
-    def required_metadata_keys(self) -> list[str]:  # type: ignore[override]
+    def required_metadata_keys(self) -> list[str]:
         """The keys that a call's metadata must have; wrong values raise here, before the model is called."""
         metadata = metadata_of_caller()
         if metadata is not None and (self.sources is not None or SOURCES in metadata):

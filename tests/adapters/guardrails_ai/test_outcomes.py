@@ -21,7 +21,7 @@ from guardrails_plugins.adapters.guardrails_ai import (
     sentence_stream,
 )
 from guardrails_plugins.core.gate import check_text
-from guardrails_plugins.core.outcome import Code
+from guardrails_plugins.core.outcome import Code, Violation
 from guardrails_plugins.core.policy import GatePolicy
 from tests.adapters.guardrails_ai.support import (
     ANSWERS,
@@ -218,3 +218,31 @@ def test_a_callable_sees_no_text_and_is_asked_once() -> None:
         assert len(asked) == 1
         assert asked[0][0] == ""
         assert Code.VALUE_UNSUPPORTED in asked[0][1]
+
+
+def test_noop_shows_everything_when_a_check_of_the_user_fails() -> None:
+    def no_halls(sentence: Any, context: Any) -> list[Violation]:
+        return [Violation("no_halls", sentence.span)] if "hall" in sentence.text else []
+
+    policy = GatePolicy(checks=(no_halls,))
+    for on_fail, shown in (("noop", "The hall has 40 seats."), ("filter", "")):
+        guard = Guard().use(SentenceGateValidator(policy=policy, on_fail=on_fail))
+        provider = Provider(cut(EN.first, 6))
+        reading = read(guard, sentence_stream(provider), provider, EN.metadata)
+        assert reading.error is None
+        assert reading.text == shown
+        assert gate_report(guard).codes == ("no_halls",)
+
+
+def test_a_check_that_breaks_stops_under_every_kind() -> None:
+    def broken(sentence: Any, context: Any) -> list[Violation]:
+        raise RuntimeError(sentence.text)
+
+    for on_fail in ("noop", "filter", "fix", lambda value, result: ""):
+        guard = Guard().use(SentenceGateValidator(policy=GatePolicy(checks=(broken,)), on_fail=on_fail))
+        provider = Provider(cut(EN.good, 6))
+        reading = read(guard, sentence_stream(provider), provider, EN.metadata)
+        assert reading.error is None
+        assert "hall" not in reading.text
+        assert gate_report(guard).state == "failed"
+        assert gate_report(guard).codes == (Code.CHECK_FAILED,)
