@@ -120,7 +120,11 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]++(?:['’\-‐‑\u200c][\p{L}\p{M}\p{
 _SKIPPED = regex.compile(r"[*_\"'“”„«»‘’‹›(\[（「『¿¡]*+")
 _BEFORE_DOT = regex.compile(r"(?r)[\p{L}\p{M}\p{N}.'’\-‐‑/&\u200c\u200e\u200f]*+")
 _INITIALS = regex.compile(r"(?:\p{Lu}\p{M}*+\.[‐-]?+)++")
-_CASELESS_INITIAL = regex.compile(r"[\p{Arabic}\p{Devanagari}][\p{M}]*+\.")
+# Where letters have no case: a letter of the Arabic script, a bare Devanagari letter (one with a
+# vowel sign may be a word, as था is), or several of either joined by dots.
+_CASELESS_INITIAL = regex.compile(
+    r"\p{Arabic}\p{M}*+\.|[\u0905-\u0914\u0915-\u0939]\.|(?:[\p{Arabic}\p{Devanagari}]\p{M}*+\.){2,8}+"
+)
 _ORDINAL_NUMBER = regex.compile(r"(?r)(?<![\p{L}\p{N}.,])\p{Nd}{1,3}+")
 _LIST_NUMBER = regex.compile(r"(?:\*\*|__|\*|_)?+(?:\p{Nd}{1,4}+|\p{L}\p{M}?|[ivxIVX]{1,4})")
 
