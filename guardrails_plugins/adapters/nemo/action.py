@@ -20,8 +20,7 @@ UNWRAPPED = (
 )
 
 
-@action(is_system_action=True, name=ACTION)
-async def sentence_gate(context: Mapping[str, Any] | None = None, text: str | None = None, **_: Any) -> RailOutcome:
+async def _sentence_gate(context: Mapping[str, Any] | None = None, text: str | None = None, **_: Any) -> RailOutcome:
     """Answer for one bot message (`text`, else ``bot_message`` of the context).
 
     Text that the gated model let through is allowed, a stand-in blocked; any other text is
@@ -31,14 +30,16 @@ async def sentence_gate(context: Mapping[str, Any] | None = None, text: str | No
         message = text if text is not None else (context or {}).get("bot_message")
         return _answer(sessions.current(), context or {}, message)
     except Exception:  # fail closed; the error may quote the message, so it is not kept
-        return RailOutcome.failure(
-            reason="The sentence gate broke.", metadata={"codes": ["check_failed"], "notice": ""}
-        )
+        return _failure("The sentence gate broke.")
+
+
+sentence_gate: Any = action(is_system_action=True, name=ACTION)(_sentence_gate)
+"""The action as NeMo registers it; a system action is never sent to an actions server."""
 
 
 def _answer(session: sessions.Session | None, context: Mapping[str, Any], message: Any) -> RailOutcome:
     if session is None:
-        return RailOutcome.failure(reason=sessions.NO_SESSION, metadata={"codes": ["check_failed"], "notice": ""})
+        return _failure(sessions.NO_SESSION)
     if message is None or message == "":
         return RailOutcome.allow()
     if not isinstance(message, str):
@@ -82,6 +83,11 @@ def _answer_message(session: sessions.Session, message: str) -> RailOutcome:
     if shown == message:
         return RailOutcome.allow()
     return RailOutcome.transform([(TransformTarget.BOT_MESSAGE, shown)])
+
+
+def _failure(reason: str) -> RailOutcome:
+    """A block without a session, and so without a language for its notice."""
+    return RailOutcome.failure(reason=reason, metadata={"state": "failed", "codes": ["check_failed"], "notice": reason})
 
 
 def block(verdict: Verdict) -> RailOutcome:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nemoguardrails.actions.llm.utils import get_last_bot_intent_event
+from nemoguardrails.context import raw_llm_request
 from nemoguardrails.exceptions import StreamingNotSupportedError
 from nemoguardrails.types import LLMModel
 
@@ -144,10 +145,8 @@ class _Gated:
         params = self._app.runtime.registered_action_params
         if params.get("kb") is not None:
             self._app.register_action_param("kb", _RecordingKnowledgeBase(params["kb"]))
-        for name, wrap in (
-            ("generate_user_intent", _with_retrieved),
-            ("generate_bot_message", _with_retrieved_and_fixed),
-        ):
+        wrappers = {"generate_user_intent": _with_retrieved, "generate_bot_message": _with_retrieved_and_fixed}
+        for name, wrap in wrappers.items():
             action = self._app.runtime.action_dispatcher.get_action(name)
             if action is not None and self._app.config.colang_version == "1.0":
                 self._app.register_action(wrap(action, self._app.config), name)
@@ -220,6 +219,10 @@ def _with_retrieved(action: Any, _config: Any) -> Any:
         session = sessions.current()
         if session is not None:
             session.retrieve(origin.retrieved(kwargs.get("context")))
+        raw = raw_llm_request.get()
+        if isinstance(raw, list):
+            # Passthrough mode hands the messages to the model as they came, and a context message is not one.
+            raw_llm_request.set([m for m in raw if m.get("role") not in ("context", "event")])
         return await action(*args, **kwargs)
 
     return wrapped

@@ -8,8 +8,7 @@ from typing import Any
 
 from guardrails_plugins.adapters.nemo import session as sessions
 from guardrails_plugins.adapters.nemo.errors import GateItemsError, ProviderStreamError
-from guardrails_plugins.adapters.nemo.verdict import Verdict, unambiguous
-from guardrails_plugins.core.outcome import State
+from guardrails_plugins.adapters.nemo.run import Run
 from guardrails_plugins.streaming.driver import gate_stream
 
 
@@ -43,26 +42,15 @@ class GatedItems:
             await self.aclose()
             yield session.stop(session.failure(sessions.NO_SOURCES))
             return
-        verdict, failed, any_text = Verdict(State.OPEN), None, False
-        async with aclosing(gate_stream(self._stream, gate, timeout_s=session.settings.timeout_s)) as events:
-            async for event in events:
-                if event.type == "sentence":
-                    for part in unambiguous(event.text):
-                        any_text = any_text or bool(part.strip())
-                        if part:
-                            yield session.expect(part)
-                elif event.type == "guard":
-                    verdict = Verdict(event.state, tuple(map(str, event.codes)), event.notice, event.withheld_chars)
-                elif event.type == "done" and verdict.state is State.OPEN:
-                    verdict = Verdict(event.state, notice=event.notice)
-                elif event.type == "error":
-                    failed = event.code
-        if failed is not None:
-            raise ProviderStreamError(failed)
-        if verdict.blocks:
-            yield session.stop(verdict)
-        elif verdict.notice is not None:
-            yield session.expect(f"\n\n{verdict.notice}" if any_text else verdict.notice)
+        run = Run(session, gate_stream(self._stream, gate, timeout_s=session.settings.timeout_s))
+        async with aclosing(run.items()) as items:
+            async for item in items:
+                yield item
+        if run.failed is not None:
+            raise ProviderStreamError(run.failed)
+        last = run.last_item()
+        if last is not None:
+            yield last
 
 
 def gate_items(stream: AsyncIterable[Any]) -> GatedItems:

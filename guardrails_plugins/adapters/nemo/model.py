@@ -13,17 +13,17 @@ from nemoguardrails.types import ChatMessage, LLMModel, LLMResponse, LLMResponse
 from guardrails_plugins.adapters.nemo import session as sessions
 from guardrails_plugins.adapters.nemo.errors import ProviderStreamError
 from guardrails_plugins.adapters.nemo.framing import Framing, bare
+from guardrails_plugins.adapters.nemo.run import Run
 from guardrails_plugins.adapters.nemo.settings import NemoSettings
 from guardrails_plugins.adapters.nemo.tap import FINISH, Tap, refused
-from guardrails_plugins.adapters.nemo.tracing import SentenceSpans
-from guardrails_plugins.adapters.nemo.verdict import Verdict, unambiguous
+from guardrails_plugins.adapters.nemo.verdict import Verdict
 from guardrails_plugins.core.outcome import State
 from guardrails_plugins.core.prompt import build_prompt
 from guardrails_plugins.core.sources import SourceIndex
 from guardrails_plugins.streaming.driver import gate_stream
 
 ANSWER_TASKS = frozenset({"general", "generate_bot_message"})
-"""NeMo's tasks whose completion becomes the bot's message. The others (intents, next steps, other rails) are not shown."""
+"""NeMo's tasks whose completion becomes the bot's message; intents, next steps and other rails are not shown."""
 
 Prompt = str | list[ChatMessage]
 
@@ -43,15 +43,17 @@ class GatedModel:
 
     @property
     def model_name(self) -> str:
-        return self.inner.model_name
+        return str(self.inner.model_name)
 
     @property
     def provider_name(self) -> str | None:
-        return self.inner.provider_name
+        name: str | None = self.inner.provider_name
+        return name
 
     @property
     def provider_url(self) -> str | None:
-        return self.inner.provider_url
+        url: str | None = self.inner.provider_url
+        return url
 
     async def generate_async(self, prompt: Prompt, *, stop: list[str] | None = None, **kwargs: Any) -> LLMResponse:
         """The inner model's answer, judged; calls for other tasks pass untouched."""
@@ -80,42 +82,24 @@ class GatedModel:
             return
         prompt = self._prompt(prompt, session, index)
         tap = Tap(self.inner.stream_async(prompt, stop=stop, **kwargs), framing, strict=_gives_reasons(self.inner))
-        spans = SentenceSpans(enabled=self._tracing)
         events = gate_stream(tap.chunks(), gate, timeout_s=self._settings.timeout_s, prompt_text=_text_of(prompt))
-        verdict = Verdict(State.OPEN)
-        usage: Any = None
-        failed: str | None = None
-        any_text = False
-        async with aclosing(events):
-            async for event in events:
-                if event.type == "sentence":
-                    spans.sentence(event)
-                    for part in unambiguous(event.text):
-                        any_text = any_text or bool(part.strip())
-                        if part:
-                            yield LLMResponseChunk(delta_content=session.expect(part))
-                elif event.type == "guard":
-                    spans.guard(event)
-                    verdict = Verdict(event.state, tuple(map(str, event.codes)), event.notice, event.withheld_chars)
-                elif event.type == "done":
-                    usage = event.usage
-                    if verdict.state is State.OPEN:
-                        verdict = Verdict(event.state, notice=event.notice)
-                elif event.type == "error":
-                    failed = event.code
-        if failed is not None:
-            _raise(tap, failed)
-        if verdict.state is State.COMPLETED and tap.provider_refused:
-            verdict = session.refusal() if not any_text else Verdict(State.REFUSED)
-        last = _last_item(session, verdict, any_text)
-        session.close_items(verdict)
+        run = Run(session, events, tracing=self._tracing)
+        async with aclosing(run.items()) as items:
+            async for item in items:
+                yield LLMResponseChunk(delta_content=item)
+        if run.failed is not None:
+            _raise(tap, run.failed)
+        if run.verdict.state is State.COMPLETED and tap.provider_refused:
+            run.verdict = Verdict(State.REFUSED) if run.any_text else session.refusal()
+        last = run.last_item()
+        session.close_items(run.verdict)
         yield LLMResponseChunk(
             delta_content=last,
-            delta_tool_calls=tap.tool_calls if verdict.state is State.COMPLETED else None,
+            delta_tool_calls=tap.tool_calls if run.verdict.state is State.COMPLETED else None,
             model=tap.model,
-            finish_reason="length" if verdict.state is State.TRUNCATED else "stop",
+            finish_reason="length" if run.verdict.state is State.TRUNCATED else "stop",
             request_id=tap.request_id,
-            usage=_usage(tap, usage),
+            usage=_usage(tap, run.usage),
         )
 
     def _session(self) -> sessions.Session:
@@ -162,15 +146,6 @@ def final_text(shown: str, verdict: Verdict) -> str:
     if verdict.notice is None:
         return shown
     return f"{shown}\n\n{verdict.notice}" if shown.strip() else verdict.notice
-
-
-def _last_item(session: sessions.Session, verdict: Verdict, any_text: bool) -> str | None:
-    """The item after the last sentence: the stand-in of a block, a notice, or nothing."""
-    if verdict.blocks:
-        return session.stop(verdict)
-    if verdict.notice is None:
-        return None
-    return session.expect(f"\n\n{verdict.notice}" if any_text else verdict.notice)
 
 
 def _raise(tap: Tap, code: str) -> None:

@@ -15,7 +15,7 @@ from guardrails_plugins.adapters.nemo.session import STREAM, Entered, Session
 from guardrails_plugins.adapters.nemo.verdict import frame, terminal_type
 
 SETTLE_S = 0.05
-"""Seconds that the end of a stream waits for NeMo's own tidying up (its history, `explain()`). Longer work goes on behind."""
+"""Seconds that the end of a stream waits for NeMo's tidying up (history, `explain()`); longer work goes on behind."""
 
 CLOSE_S = 2.0
 """Seconds that leaving early waits for the provider's stream to close. A provider that takes longer closes behind."""

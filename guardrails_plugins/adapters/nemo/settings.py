@@ -6,7 +6,7 @@ Both are checked while NeMo loads the folder (`init(app)` in config.py), not at 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -84,7 +84,12 @@ def _timeout(value: Any) -> float | None:
     return float(value)
 
 
-_READERS = {"language": _language, "policy": _policy, "prompt": _prompt, "timeout_s": _timeout}
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "language": _language,
+    "policy": _policy,
+    "prompt": _prompt,
+    "timeout_s": _timeout,
+}
 
 
 def check_config(config: Any) -> None:

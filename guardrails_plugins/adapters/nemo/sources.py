@@ -44,9 +44,16 @@ def plain(messages: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
 
 def _plain_message(message: dict[str, Any]) -> dict[str, Any]:
     content = message.get("content")
-    if message.get("role") != "context" or not isinstance(content, Mapping) or "sources" not in content:
+    if message.get("role") != "context" or not isinstance(content, Mapping):
         return message
-    return {**message, "content": {**content, "sources": _plain_sources(content["sources"])}}
+    changed: dict[str, Any] = {}
+    if "sources" in content:
+        changed["sources"] = _plain_sources(content["sources"])
+    chunks = content.get("relevant_chunks")
+    if isinstance(chunks, (list, tuple)) and all(isinstance(c, str) for c in chunks):
+        # NeMo takes the chunks as one text, and fails on a list.
+        changed |= {"relevant_chunks": "\n".join(chunks), "relevant_chunks_sep": list(chunks)}
+    return {**message, "content": {**content, **changed}} if changed else message
 
 
 def _plain_sources(sources: Any) -> Any:

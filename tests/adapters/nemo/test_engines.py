@@ -1,0 +1,177 @@
+"""Other ways into NeMo: Guardrails (IORails), LangChain models, Colang 2, the chat command."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("nemoguardrails")
+
+from nemoguardrails import Guardrails, LLMRails, RailsConfig
+from nemoguardrails.exceptions import StreamingNotSupportedError
+
+from .support import (
+    BAD,
+    CONFIG_PY,
+    FOLDER,
+    GOOD,
+    GOOD_ITEMS,
+    GOOD_SHOWN,
+    KNOWLEDGE,
+    SEARCH,
+    SECRET,
+    FakeModel,
+    collect,
+    config,
+    request,
+    write,
+)
+
+pytestmark = pytest.mark.framework
+
+
+async def test_guardrails_falls_back_to_llmrails_with_our_rail() -> None:
+    model = FakeModel(BAD, delay=0.001)
+    app = Guardrails(config(), llm=model)
+    assert not app.use_iorails_engine
+    items = await collect(app.stream_async(messages=request()))
+    assert items[0] == GOOD_ITEMS[0]
+    assert "guardrails_violation" in items[1]
+    assert model.closed
+    assert (await app.generate_async(messages=request()))["content"] != GOOD_SHOWN
+    app.update_llm(FakeModel(GOOD))
+    assert await collect(app.stream_async(messages=request())) == GOOD_ITEMS
+
+
+async def test_guardrails_without_a_model_of_ones_own_falls_back_too() -> None:
+    from nemoguardrails.guardrails.iorails import IORails
+
+    assert IORails.unsupported_reason(config(), None) is not None
+
+
+async def test_guardrails_aclose_closes_the_provider() -> None:
+    model = FakeModel(GOOD * 50, delay=0.001)
+    app = Guardrails(config(), llm=model)
+    stream = app.stream_async(messages=request())
+    async for _ in stream:
+        break
+    await stream.aclose()
+    del stream
+    for _ in range(100):
+        await asyncio.sleep(0.005)
+        if model.closed:
+            break
+    assert model.closed
+    assert model.made < len(model.pieces)
+
+
+async def test_the_driver_around_another_engines_stream() -> None:
+    """What docs/nemo.md shows for the time after LLMRails."""
+    from guardrails_plugins import SentenceGate, gate_stream
+
+    async def engine() -> Any:
+        for i in range(0, len(BAD), 9):
+            yield BAD[i : i + 9]
+
+    gate = SentenceGate(request()[0]["content"]["sources"])
+    shown = [e.text async for e in gate_stream(engine(), gate) if e.type == "sentence"]
+    assert shown == GOOD_ITEMS[:1]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+async def test_a_langchain_chat_model() -> None:
+    pytest.importorskip("langchain_core")
+    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage
+
+    for text, blocked in ((GOOD, False), (BAD, True)):
+        model = GenericFakeChatModel(messages=iter([AIMessage(content=text)] * 4))
+        app = LLMRails(config(), llm=model)
+        items = await collect(app.stream_async(messages=request()))
+        assert items[0] == GOOD_ITEMS[0]
+        assert ("guardrails_violation" in items[-1]) is blocked
+        assert blocked or items == GOOD_ITEMS
+        message = await app.generate_async(messages=request())
+        assert (message["content"] == GOOD_SHOWN) is not blocked
+        assert SECRET not in "".join(items) + message["content"]
+
+
+COLANG_2 = """
+import core
+import guardrails
+import llm
+
+flow main
+  activate llm continuation
+  activate greeting
+
+flow greeting
+  user said "When did the hall open?"
+  $answer = await LookUpAction()
+  bot say $answer
+
+flow output rails $output_text
+  $gate = await SentenceGateAction(text=$output_text)
+  if $gate.is_blocked
+    $notice = $gate.metadata["notice"]
+    bot say $notice
+    abort
+  if $gate.is_transform
+    global $bot_message
+    $bot_message = $gate.transform_text["bot_message"]
+"""
+
+
+def colang_2(tmp_path: Path, text: str) -> LLMRails:
+    (tmp_path / "config.yml").write_text("colang_version: '2.x'\nmodels: []\n")
+    (tmp_path / "main.co").write_text(COLANG_2)
+    (tmp_path / "config.py").write_text((FOLDER / "config.py").read_text())
+    app = LLMRails(RailsConfig.from_path(str(tmp_path)), llm=FakeModel(text))
+
+    async def look_up() -> str:
+        return text
+
+    app.register_action(look_up, "LookUpAction")
+    return app
+
+
+async def test_colang_2_without_streaming(tmp_path: Path) -> None:
+    messages = request()
+    message = await colang_2(tmp_path, GOOD).generate_async(messages=messages)
+    assert message["content"] == GOOD_SHOWN
+    message = await colang_2(tmp_path, BAD).generate_async(messages=messages)
+    assert message["content"].startswith("The answer stops here")
+    assert SECRET not in repr(message)
+
+
+async def test_colang_2_does_not_stream_and_says_so(tmp_path: Path) -> None:
+    with pytest.raises(StreamingNotSupportedError, match="Colang 2"):
+        colang_2(tmp_path, GOOD).stream_async(messages=request())
+
+
+def test_the_chat_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`nemoguardrails chat --streaming` over a folder with a knowledge base, nothing else."""
+    chat = importlib.import_module("nemoguardrails.cli.chat")
+    write(tmp_path, yaml=SEARCH)
+    (tmp_path / "config.py").write_text(CONFIG_PY.replace("install(app)", "app.llm = FakeModel(BAD)\n    install(app)"))
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "hall.md").write_text(KNOWLEDGE)
+    lines = iter(["When did the hall open?"])
+
+    def read(*_: Any) -> str:
+        try:
+            return next(lines)
+        except StopIteration:
+            raise EOFError from None
+
+    monkeypatch.setattr("builtins.input", read)
+    with pytest.raises(EOFError):
+        asyncio.run(chat._run_chat_v1_0(config_path=str(tmp_path), streaming=True))
+    printed = capsys.readouterr().out
+    assert "The hall opened in 1931." in printed
+    assert "Blocked by sentence gate rails" in printed
+    assert SECRET not in printed
