@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
@@ -28,7 +28,7 @@ class Run:
         self.failed: str | None = None
         self.any_text = False
 
-    async def items(self) -> AsyncIterator[str]:
+    async def items(self) -> AsyncGenerator[str, None]:
         """The released sentences, each announced to the session. Closing this closes the provider's stream."""
         async with aclosing(self._events) as events:
             async for event in events:
