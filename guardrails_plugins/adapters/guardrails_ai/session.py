@@ -123,7 +123,7 @@ class RecordingGate(SentenceGate):
 class Session:
     """The state of one stream: unbound, then judging, then ended. Used by one reader at a time."""
 
-    __slots__ = ("_gate", "_owner", "_settings", "ended", "gate_report", "opening", "watcher")
+    __slots__ = ("_gate", "_owner", "_settings", "ended", "gate_report", "opening", "stream", "watcher")
 
     def __init__(self) -> None:
         self._gate: RecordingGate | None = None
@@ -132,6 +132,7 @@ class Session:
         self.ended = False
         self.gate_report = GateReport(passed=True, state=State.OPEN)
         self.opening = Frame("", self)
+        self.stream: Callable[[], Any] = lambda: None
         self.watcher: Callable[[Context], None] | None = None
 
     def bind(self, owner: object, settings: Settings, request: Request) -> None:

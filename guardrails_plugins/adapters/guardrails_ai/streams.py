@@ -31,7 +31,12 @@ class SentenceStream(Iterator[Frame]):
 
     def __iter__(self) -> Iterator[Frame]:
         call, self._call = self._call, None
-        return iter(()) if call is None else _frames(call, Session())
+        if call is None:
+            return iter(())
+        session = Session()
+        frames = _frames(call, session)
+        session.stream = weakref.ref(frames)  # weak: only the reader keeps the stream open
+        return frames
 
     def __next__(self) -> Frame:
         raise StopIteration
@@ -60,6 +65,7 @@ class AsyncSentenceStream(AsyncIterator[Frame]):
     def __init__(self, call: Callable[[], Any]) -> None:
         self._session = Session()
         self._frames = _async_frames(call, self._session)
+        self._session.stream = weakref.ref(self._frames)
         self._session.watcher = self.close_with
 
     def __aiter__(self) -> AsyncIterator[Frame]:

@@ -83,7 +83,14 @@ class SentenceGateValidator(Validator):  # type: ignore[misc]
     def validate_stream(self, chunk: Any, metadata: dict[str, Any], **kwargs: Any) -> ValidationResult | None:
         """Answer for one item of a stream: a frame of ours, or raw text of a bare callable."""
         if isinstance(chunk, Frame):
-            return self._frame(chunk, metadata)
+            try:
+                return self._frame(chunk, metadata)
+            except BaseException:
+                # Whoever holds the traceback would hold the stream open.
+                stream = chunk.session.stream()
+                if stream is not None:
+                    stream.close()
+                raise
         self._refuse_reask()
         return self._bare(chunk, metadata, last=bool(kwargs.get("remainder")))
 
@@ -93,7 +100,13 @@ class SentenceGateValidator(Validator):  # type: ignore[misc]
         """The same under an AsyncGuard, which never says that a stream has ended: bare callables are refused."""
         if isinstance(chunk, Frame):
             context, watcher = kwargs.get("context"), chunk.session.watcher
-            result = self._frame(chunk, metadata)
+            try:
+                result = self._frame(chunk, metadata)
+            except BaseException:
+                stream = chunk.session.stream()
+                if stream is not None:
+                    await stream.aclose()
+                raise
             if watcher is not None and context is not None and chunk is chunk.session.opening:
                 watcher(context)
             return result

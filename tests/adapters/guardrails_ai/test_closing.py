@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from guardrails import AsyncGuard, Guard
+from guardrails.errors import ValidationError
 from guardrails.settings import settings
+from guardrails.validator_base import FailResult, PassResult, Validator, register_validator
 
 from guardrails_plugins.adapters.guardrails_ai import (
     SentenceGateValidator,
@@ -141,4 +143,55 @@ async def test_a_synchronous_callable_serves_an_async_guard() -> None:
     reading = await read_async(guard, async_sentence_stream(provider), provider, EN.metadata)
     assert reading.error is None
     assert reading.text.endswith("open to all.\n")
+    assert provider.closed
+
+
+def breaks(value: Any, result: Any) -> str:
+    raise LookupError("the callable broke")
+
+
+def test_it_is_closed_when_a_callable_raises() -> None:
+    provider = Provider(cut(EN.text, 6) + LONG)
+    reading = read(Guard().use(SentenceGateValidator(on_fail=breaks)), sentence_stream(provider), provider, EN.metadata)
+    assert isinstance(reading.error, LookupError)
+    assert provider.closed
+
+
+async def test_async_it_is_closed_when_a_callable_raises() -> None:
+    provider = Provider(cut(EN.text, 6) + LONG)
+    guard = AsyncGuard().use(SentenceGateValidator(on_fail=breaks))
+    reading = await read_async(guard, async_sentence_stream(provider.generate), provider, EN.metadata)
+    assert isinstance(reading.error, LookupError)
+    assert provider.closed
+
+
+@register_validator(name="test/raises", data_type="string")
+class Raises(Validator):  # type: ignore[misc]
+    """Objects to the second sentence."""
+
+    def _validate(self, value: Any, metadata: dict[str, Any]) -> Any:
+        return FailResult(error_message="no") if "Members" in value else PassResult()
+
+
+def test_it_is_closed_when_another_validator_raises() -> None:
+    provider = Provider(LONG)
+    guard = Guard().use(SentenceGateValidator(), Raises(on_fail="exception"))
+    reading = read(guard, sentence_stream(provider), provider, EN.metadata)
+    assert isinstance(reading.error, ValidationError)
+    reading.error = None  # its traceback holds the reader's frames, as any generator's does
+    gc.collect()
+    assert provider.closed
+    assert provider.taken < len(LONG)
+
+
+async def test_async_it_is_closed_when_another_validator_raises() -> None:
+    provider = Provider(LONG)
+    guard = AsyncGuard().use(SentenceGateValidator(), Raises(on_fail="exception"))
+    reading = await read_async(guard, async_sentence_stream(provider.generate), provider, EN.metadata)
+    assert isinstance(reading.error, ValidationError)
+    reading.error = None
+    for turn in range(40):
+        await asyncio.sleep(0)
+        if turn == 20:
+            gc.collect()  # Guardrails' span wrapper keeps the error in a cycle of its own
     assert provider.closed

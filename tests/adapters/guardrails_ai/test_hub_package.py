@@ -36,8 +36,8 @@ print(guardrails_plugins.__file__)
 """
 
 
-def run(*command: str | Path) -> str:
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300, check=False)
+def run(*command: str | Path, cwd: Path | None = None) -> str:
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300, check=False, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -74,11 +74,13 @@ def test_the_wheel_works_in_a_fresh_environment(tmp_path: Path) -> None:
     # The framework and its two hundred dependencies are borrowed, after the fresh environment's own packages.
     site = next((fresh / "lib").glob("python3.*")) / "site-packages"
     (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-    shown, hub, core = run(python, "-W", "ignore", "-c", USE).splitlines()[-3:]
+    shown, hub, core = run(python, "-W", "ignore", "-c", USE, cwd=fresh).splitlines()[-3:]
     assert shown == "The hall has 40 seats."
     assert hub.startswith(str(fresh))
     assert core.startswith(str(fresh))
-    run(python, "-W", "ignore", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", PACKAGE, PACKAGE / "tests")
+    # From outside the checkout: its folders must not be found before the installed packages.
+    pytest_of_package = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", PACKAGE, PACKAGE / "tests")
+    run(python, "-W", "ignore", *pytest_of_package, cwd=fresh)
 
 
 def test_the_readme_has_guardrails_headings() -> None:
