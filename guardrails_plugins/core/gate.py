@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from guardrails_plugins.core.citations import marker_style
 from guardrails_plugins.core.endings import Ending, ending_of, is_finished
-from guardrails_plugins.core.errors import FrameError, GateError, StreamClosedError
+from guardrails_plugins.core.errors import FrameError, PolicyError, StreamClosedError
 from guardrails_plugins.core.judge import BrokenCheckError, Judge, Prepared, broken
 from guardrails_plugins.core.languages.profile import load_profile, resolve_language
 from guardrails_plugins.core.outcome import (
@@ -102,7 +102,7 @@ class SentenceGate:
     ) -> None:
         self.policy = GatePolicy() if policy is None else policy
         if not isinstance(self.policy, GatePolicy):
-            raise GateError(f"policy must be a GatePolicy, not {type(policy).__name__}; see GatePolicy.from_mapping")
+            raise PolicyError(f"policy must be a GatePolicy, not {type(policy).__name__}; see GatePolicy.from_mapping")
         self.language = resolve_language(language)
         self.profile = load_profile(self.language)
         self.index = SourceIndex.of(sources, language=self.language)
@@ -134,7 +134,7 @@ class SentenceGate:
         """
         self._require_open()
         if not isinstance(text, str):
-            raise FrameError(f"a gate is fed text, not {type(text).__name__}; decode bytes first")
+            raise FrameError(f"a gate is fed text (str), not {type(text).__name__}; decode bytes first")
         try:
             if self._refusal.undecided and self._refusal.opens(text):
                 return self._stop(Event.REFUSAL, notice=True, withheld=len(self._refusal.token))
@@ -265,6 +265,7 @@ class SentenceGate:
         self._move(event)
         self._held.clear()
         self._splitter.discard()
+        self._refusal.discard()
         sentences = tuple(released)
         return GateOutcome(
             "".join(s.text for s in sentences),

@@ -46,11 +46,18 @@ class RefusalToken:
         head, size = self._head, len(self.token)
         if len(head) <= size:
             self.undecided = self.token.startswith(head)
+            if not self.undecided:
+                self._head = ""
             return False
         self.undecided = False
+        self._head = ""  # nothing of a sentence that may be blocked is kept
         after = head[size]
         return head.startswith(self.token) and after not in _MARKER_OPENERS and not _GLUED.match(after)
 
     def is_whole(self) -> bool:
         """Whether the stream, now ended, was the token alone."""
         return self._head.rstrip() == self.token
+
+    def discard(self) -> None:
+        """Forget what was seen of the stream's start."""
+        self._head, self.undecided = "", False

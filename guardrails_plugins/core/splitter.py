@@ -86,7 +86,7 @@ class SentenceSplitter:
         Raises `StreamClosedError` after `flush` and `FrameError` for anything but a string.
         """
         if type(text) is not str and not isinstance(text, str):
-            raise FrameError(f"a splitter is fed text, not {type(text).__name__}")
+            raise FrameError(f"a splitter is fed text (str), not {type(text).__name__}")
         # Most pieces hold nothing that could end a sentence: one search, one append.
         if self._search(text) is None:
             self._room -= len(text)
@@ -285,7 +285,7 @@ class SentenceSplitter:
             if upto >= size:
                 return None
             newlines = len(_LINE_BREAK.findall(text, at, upto)) if upto > at else 0
-            if newlines != 1:
+            if newlines != 1 or last - tail > self._max_chars:
                 return last, upto, newlines
             alone = self._markers_alone(upto)
             if alone is None:

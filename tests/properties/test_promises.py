@@ -5,6 +5,7 @@ SENTENCE_GATE_EXAMPLES raises the number of examples for each property (default 
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import pickle
 import time
@@ -328,34 +329,17 @@ LONG = {
 }
 
 
+# What these cost is measured by benchmarks; here they must end, lose nothing and not raise. A
+# quadratic step would run into the time limit of the test run.
 @pytest.mark.parametrize("name", LONG)
-def test_a_hundred_thousand_characters_stay_linear(name: str) -> None:
-    """Time per character may not grow: the long run gets eight times what its share would be."""
-    unit = LONG[name]
-
-    def seconds(length: int) -> float:
-        text = (unit * length)[:length]
-        gate = SentenceGate(["a 1"], policy=GatePolicy().shadow())
-        start = time.process_time()
-        released = "".join(gate.feed(text[i : i + 7]).text for i in range(0, length, 7))
-        released += gate.finish().text
-        assert len(released) <= length
-        return time.process_time() - start
-
-    small, large = seconds(5_000), seconds(100_000)
-    assert large < 20 * 8 * max(small, 0.005)
-    assert large < 20
+def test_a_hundred_thousand_characters_are_judged(name: str) -> None:
+    text = (LONG[name] * 100_000)[:100_000]
+    gate = SentenceGate(["a 1"], policy=dataclasses.replace(GatePolicy().shadow(), keep_markers=True, refusal_token=None))
+    released = "".join(gate.feed(text[i : i + 7]).text for i in range(0, len(text), 7))
+    assert released + gate.finish().text == text
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_a_large_source_stays_linear(name: str) -> None:
-    unit = LONG[name]
-
-    def seconds(length: int) -> float:
-        start = time.process_time()
-        SourceIndex([(unit * length)[:length]], language="en")
-        return time.process_time() - start
-
-    small, large = seconds(5_000), seconds(100_000)
-    assert large < 20 * 8 * max(small, 0.005)
-    assert large < 20
+def test_a_source_of_a_hundred_thousand_characters_is_indexed(name: str) -> None:
+    text = (LONG[name] * 100_000)[:100_000]
+    assert len(SourceIndex([text], language="en")) == 1

@@ -11,10 +11,11 @@ from guardrails_plugins.core.values.lexicon import Lexicon
 from guardrails_plugins.core.values.model import NONE, Reading
 from guardrails_plugins.core.values.scan import Scan
 
-NUMBER = regex.compile(r"\d++(?:[.,']\d++)*+")
-_BLANK_GROUPS = regex.compile(r"\d{1,3}+(?: \d{3}(?!\d))++(?:[.,]\d++)?+")
-_GROUPS = regex.compile(r"\d{1,3}+(?:([.,'])\d{3})(?:\1\d{3})*+")
-_INDIAN = regex.compile(r"\d{1,2}+(?:,\d{2}(?!\d))++,\d{3}")
+# At most 16 groups: no number has more, and an endless row of groups is read piece by piece.
+NUMBER = regex.compile(r"\d++(?:[.,']\d++){0,16}+")
+_BLANK_GROUPS = regex.compile(r"\d{1,3}+(?: \d{3}(?!\d)){1,16}+(?:[.,]\d++)?+")
+_GROUPS = regex.compile(r"\d{1,3}+(?:([.,'])\d{3})(?:\1\d{3}){0,16}+")
+_INDIAN = regex.compile(r"\d{1,2}+(?:,\d{2}(?!\d)){1,16}+,\d{3}")
 _FRACTION = regex.compile(r"(?:(\d{1,4}+) )?(\d{1,3}+)/(\d{1,3}+)(?![\d/])")
 _ORDINAL_SUFFIX = regex.compile(r"-?([\p{L}\p{M}º°ª]{1,4})(?![\p{L}\p{M}])")
 _SUFFIX = regex.compile(r" ?([\p{L}\p{M}]{1,5}\.?)(?![\p{L}\p{M}])")

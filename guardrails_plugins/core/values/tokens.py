@@ -6,8 +6,9 @@ import regex
 
 # Cased scripts only: in the others letters are written on to a number (``و2019``, ``2019年``).
 _CASED = r"[\p{Latin}\p{Greek}\p{Cyrillic}]"
-IDENTIFIER = regex.compile(rf"[\p{{L}}\p{{M}}\d]++(?:[-_./'][\p{{L}}\p{{M}}\d]++)*+")
-_LEFT = regex.compile(r"(?r)(?:[\p{L}\p{M}\d]++[-_./]?)*+")
+_PART = r"[\p{Latin}\p{Greek}\p{Cyrillic}\p{M}\d]"
+IDENTIFIER = regex.compile(rf"{_PART}++(?:[-_./']{_PART}++)*+")
+_LEFT = regex.compile(rf"(?r)(?:{_PART}++[-_./]?)*+")
 _PHONE = regex.compile(
     r"\+?\(?\d{1,4}\)?(?:[ .\-/]{1,2}\(?\d{1,5}\)?){2,6}(?!\d)|\(\d{2,5}\)[ -]?\d{2,4}(?:[ -]\d{2,5})*(?!\d)|\+\d{7,15}(?!\d)|\d{3}-\d{4}(?![\d-])"
 )
