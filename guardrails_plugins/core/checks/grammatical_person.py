@@ -24,7 +24,7 @@ NUMBERED_NOUNS = frozenset(
     figure grade group kapitel klasse level livre livro model nivel nível number parte part partie phase
     schedule section stage step stufe table teil tier title tome tomo type volume vol war world i ii iii
     factor form formula goal generation mark method option plan pillar region round series session title
-    zone zona tipo fase fase grado grau artículo artigo libro anexo anhang abschnitt artikel annexe
+    suite ste apt apartment unit gate zone zona tipo fase fase grado grau artículo artigo libro anexo anhang abschnitt artikel annexe
     titre niveau titel phase guerra guerre krieg weltkrieg mundial mondiale""".split()
 )
 _REGNAL_NEXT = regex.compile(r"\s*+(?:[,.;:)\]/&]|['’]s\b|of\b|and II\b|or II\b|&|[–-]\s*+I|\(|$)")
@@ -148,6 +148,8 @@ def _is_pronoun_i(text: str, words: list[_Word], i: int) -> bool:
         return False  # i.e., an initial, a numbered heading
     if word.text == "i":
         return after.isspace() and before not in ("(", "*", "$", "`")
+    if text[: word.start].rstrip().endswith("+"):
+        return False  # a key: Windows + I
     previous = words[i - 1] if i else None
     if previous is None or text[previous.end : word.start].strip(" \u00a0*_"):
         return True

@@ -169,13 +169,19 @@ class _Reader:
         match = numbers.NUMBER.match(self._text, start)
         assert match is not None
         token = match.group()
-        if "," in token:
-            end = start + token.index(",")
-            plain = numbers.read_plain(token[: end - start], self._scan.lexicon)
-            if plain:
-                readings = tuple(Reading(f"n:{p.canonical}", p.surface, p.needs) for p in plain)
-                return [self._value("number", start, end, readings)], end
+        if "," in token and "." not in token and "'" not in token:
+            return self._list(token, start), match.end()
         return [self._value("identifier", start, match.end(), (Reading(f"i:{token}", token),))], match.end()
+
+    def _list(self, token: str, start: int) -> list[Value]:
+        """``1,2,3``: numbers written without blanks between them."""
+        values = []
+        for part in token.split(","):
+            plain = numbers.read_plain(part, self._scan.lexicon)
+            readings = tuple(Reading(f"n:{p.canonical}", p.surface, p.needs) for p in plain)
+            values.append(Value("number", Span(start, start + len(part)), readings, short=len(part) == 1))
+            start += len(part) + 1
+        return values
 
     def _single(self, quantity: numbers.Quantity) -> tuple[list[Value], int]:
         negative = numbers.is_negative(self._scan, quantity)

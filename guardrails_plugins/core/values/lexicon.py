@@ -29,7 +29,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """What the readers of values know of one language, English, and (in sources) of all others.
+    """What the readers of values know of one language, English, and (in sources) of those in other scripts.
 
     `decimal` is "" where the language is unknown: both readings of an ambiguous number stand.
     Months map to ``g:9``, ``p:6``, ``i:9`` (Gregorian, Persian, Islamic).
@@ -64,9 +64,14 @@ def answer_lexicon(code: str) -> Lexicon:
 
 @functools.cache
 def source_lexicon(code: str, known: bool) -> Lexicon:
-    """The lexicon of a source: `code` first, then English, then all other languages. With `known`
-    false the language is only a guess, and an ambiguous number keeps both readings."""
-    return _lexicon(code, (code, "en", *LANGUAGES), load_profile(code).numbers.decimal if known else "")
+    """The lexicon of a source: `code` first, then English, then the languages of other scripts.
+
+    Those share no word with it; the other Latin ones would (Spanish ``miles`` is thousands, French
+    ``cents`` hundreds). With `known` false the language is only a guess, and an ambiguous number
+    keeps both readings.
+    """
+    apart = [c for c in LANGUAGES if load_profile(c).script != "latin"]
+    return _lexicon(code, (code, "en", *apart), load_profile(code).numbers.decimal if known else "")
 
 
 def _lexicon(code: str, codes: tuple[str, ...], decimal: str) -> Lexicon:

@@ -7,10 +7,10 @@ import regex
 # Cased scripts only: in the others letters are written on to a number (``و2019``, ``2019年``).
 _CASED = r"[\p{Latin}\p{Greek}\p{Cyrillic}]"
 _PART = r"[\p{Latin}\p{Greek}\p{Cyrillic}\p{M}\d]"
-IDENTIFIER = regex.compile(rf"{_PART}++(?:[-_./']{_PART}++)*+")
-_LEFT = regex.compile(rf"(?r)(?:{_PART}++[-_./]?)*+")
+IDENTIFIER = regex.compile(rf"{_PART}++(?:[-_.']{_PART}++)*+")
+_LEFT = regex.compile(rf"(?r)(?:{_PART}++[-_.]?)*+")
 _PHONE = regex.compile(
-    r"\+?\(?\d{1,4}\)?(?:[ .\-/]{1,2}\(?\d{1,5}\)?){2,6}(?!\d)|\(\d{2,5}\)[ -]?\d{2,4}(?:[ -]\d{2,5})*(?!\d)|\+\d{7,15}(?!\d)|\d{3}-\d{4}(?![\d-])"
+    r"\+?\(?\d{1,4}\)?(?:(?: - |[ .\-/])\(?\d{1,5}\)?){2,6}(?!\d)|\(\d{2,5}\)[ -]?\d{2,4}(?:[ -]\d{2,5})*(?!\d)|\+\d{7,15}(?!\d)|\d{3}-\d{4}(?![\d-])"
 )
 _STARTS_WITH_WORD = regex.compile(rf"{_CASED}[\p{{L}}\p{{M}}]*+-\d")
 _UNITS = frozenset(
@@ -29,7 +29,7 @@ def identifier_span(text: str, start: int) -> tuple[int, int] | None:
     (``COVID-19``, ``2D``, ``v0.24.1``); ``10km``, ``20-minute`` and ``mid-2019`` are numbers.
     """
     before = text[start - 1 : start]
-    joined = before.isalpha() or (before in ("-", "_", ".", "/") and start > 1 and text[start - 2].isalnum())
+    joined = before.isalpha() or (before in ("-", "_", ".") and start > 1 and text[start - 2].isalnum())
     begin = start
     if joined:
         left = _LEFT.match(text, max(0, start - 40), start)
@@ -83,10 +83,13 @@ def phone_span(text: str, start: int) -> tuple[int, int, str] | None:
         match = _PHONE.match(text, at)
         if match is None:
             continue
-        digits = regex.sub(r"\D", "", match.group())
-        groups = regex.findall(r"\d+", match.group())
-        if MIN_PHONE_DIGITS <= len(digits) <= MAX_PHONE_DIGITS and _is_phone(match.group(), groups):
-            return match.start(), match.end(), digits
+        token = match.group()
+        if token.count(")") > token.count("("):
+            token = token[: token.index(")")]
+        digits = regex.sub(r"\D", "", token)
+        groups = regex.findall(r"\d+", token)
+        if MIN_PHONE_DIGITS <= len(digits) <= MAX_PHONE_DIGITS and _is_phone(token, groups):
+            return match.start(), match.start() + len(token), digits
     return None
 
 
