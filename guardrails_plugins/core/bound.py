@@ -29,9 +29,10 @@ def cut_position(
 ) -> int | None:
     """The end of the piece, in ``(first, bound + OVERRUN]``; None while what follows could change it.
 
-    `units` are the words that belong to a number before them. The last whitespace before the bound, save one inside a token (a number and its unit, a
-    marker); without whitespace behind the last CJK comma; else at the bound, or at the end of
-    the token that stands across it.
+    The last whitespace before the bound, save one inside a token (a number and its unit, a
+    marker; `units` are the words that belong to a number before them); without whitespace
+    behind the last CJK comma; else at the bound, or at the end of the token that stands
+    across it.
     """
     markers = _markers(text, first, bound, style)
     if markers is None:

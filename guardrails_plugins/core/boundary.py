@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import regex
 
-from guardrails_plugins.core.languages.profile import LanguageProfile, Words, load_profile
+from guardrails_plugins.core.languages.profile import LanguageProfile, load_profile
 from guardrails_plugins.core.sentence import Rule
 
 WORD_LOOKAHEAD = 32
@@ -66,7 +66,7 @@ class Lexicon:
     never_final: frozenset[str]
     before_number: frozenset[str]
     may_end: frozenset[str]
-    spaced: dict[str, Words]
+    spaced: dict[str, tuple[str, ...]]
     openers: frozenset[str]
     number_words: frozenset[str]
     ordinal_followers: frozenset[str]
@@ -108,7 +108,13 @@ def lexicon(language: str) -> Lexicon:
 def _unit_words(profile: LanguageProfile) -> Iterator[str]:
     """First words of what belongs to the number before it: magnitudes, percent, currencies, months."""
     numbers = profile.numbers
-    for words in (numbers.magnitudes, numbers.magnitude_suffixes, numbers.percent, numbers.currencies, *profile.dates.months):
+    for words in (
+        numbers.magnitudes,
+        numbers.magnitude_suffixes,
+        numbers.percent,
+        numbers.currencies,
+        *profile.dates.months,
+    ):
         yield from (word.split(" ")[0] for word in words)
 
 
@@ -290,7 +296,7 @@ def _longest(c: Candidate, token: str) -> str:
     before = c.text[max(c.first, start - ABBREVIATION_LOOKBACK) : start].replace("\u00a0", " ").replace("\u202f", " ")
     parts = before.rstrip(" ").rsplit(" ", 3) if before.endswith(" ") else []
     for count in range(len(parts), 0, -1):
-        whole = " ".join([*parts[-count:], token]).lstrip("(«\"“„[*_")
+        whole = " ".join([*parts[-count:], token]).lstrip('(«"“„[*_')
         if whole in known.never_final or whole in known.may_end or whole in known.before_number:
             return whole
     return token
@@ -316,7 +322,11 @@ def _before_number(c: Candidate) -> Answer | None:
     word = next_word(c)
     if word is None:
         return Answer.NEED_MORE
-    if any(ch.isdigit() for ch in word) or word.casefold() in c.lexicon.number_words or regex.fullmatch("[IVXLC]+", word):
+    if (
+        any(ch.isdigit() for ch in word)
+        or word.casefold() in c.lexicon.number_words
+        or regex.fullmatch("[IVXLC]+", word)
+    ):
         return Answer.NO_BREAK
     return None
 

@@ -82,12 +82,16 @@ class MarkerStyle:
         separator = rf"(?:[{BLANKS}]?[,，、;][{BLANKS}]?|[{BLANKS}]?[-–—‐‑－][{BLANKS}]?)"
         self._item = re.compile(r"([-–—‐‑－])?[^\d\-–—‐‑－]*(\d+)")
         not_link = r"(?!\()" if self.bare else ""
-        self._pattern = regex.compile(rf"{_OPEN}{letters}\d{{1,6}}(?:{separator}{later}\d{{1,6}}){{0,12}}+{_CLOSE}{not_link}")
+        self._pattern = regex.compile(
+            rf"{_OPEN}{letters}\d{{1,6}}(?:{separator}{later}\d{{1,6}}){{0,12}}+{_CLOSE}{not_link}"
+        )
         self._openers = frozenset(_PAIRS)
         # What a marker can look like before its last character: each part may stop short.
         head = "".join(f"(?:[{_forms(c)}]" for c in prefix)
         tails = ")?" * len(prefix)
-        self._partial = regex.compile(rf"{_OPEN}{head}(?:\d{{1,6}}(?:{separator}{later}\d{{1,6}}){{0,12}}(?:{separator}{later})?)?{tails}")
+        self._partial = regex.compile(
+            rf"{_OPEN}{head}(?:\d{{1,6}}(?:{separator}{later}\d{{1,6}}){{0,12}}(?:{separator}{later})?)?{tails}"
+        )
         self._look_alikes = _LOOK_ALIKE
 
     def __reduce__(self) -> tuple[object, tuple[str]]:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from guardrails_plugins.core.citations import marker_style
 from guardrails_plugins.core.endings import Ending, ending_of, is_finished
 from guardrails_plugins.core.errors import FrameError, PolicyError, StreamClosedError
-from guardrails_plugins.core.judge import BrokenCheckError, Judge, Prepared, broken
+from guardrails_plugins.core.judge import Judge, Prepared, broken
 from guardrails_plugins.core.languages.profile import load_profile, resolve_language
 from guardrails_plugins.core.outcome import (
     STOPPED_STATES,
@@ -285,7 +285,9 @@ class SentenceGate:
 
     def _require_open(self) -> None:
         if self._state is not State.OPEN:
-            raise StreamClosedError(f"the stream has ended ({self._state.value}); use a new SentenceGate for the next answer")
+            raise StreamClosedError(
+                f"the stream has ended ({self._state.value}); use a new SentenceGate for the next answer"
+            )
 
     def _notice(self) -> str:
         name = _NOTICE_OF[self._state]

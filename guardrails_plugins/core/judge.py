@@ -47,7 +47,17 @@ class Judge:
     `position` is where the next sentence's raw text starts, in code points of the stream.
     """
 
-    __slots__ = ("_at_line_start", "_index", "_policy", "_profile", "_question", "_refusal", "_style", "_tail", "position")
+    __slots__ = (
+        "_at_line_start",
+        "_index",
+        "_policy",
+        "_profile",
+        "_question",
+        "_refusal",
+        "_style",
+        "_tail",
+        "position",
+    )
 
     def __init__(
         self,

@@ -108,7 +108,9 @@ def starts_structure(text: str, position: int, last_number: int, language: str) 
     return False
 
 
-_PLAIN_START = regex.compile(rf"(?:\p{{L}}[\p{{L}}\p{{M}}'’]{{1,31}}+{_B}{{1,3}}+[^\d\s{BLANKS}]|\p{{L}}[\p{{L}}\p{{M}}'’]{{0,31}}+[^\p{{L}}\p{{M}}\s\d{BLANKS})）:：]|\d{{4}})")
+_PLAIN_START = regex.compile(
+    rf"(?:\p{{L}}[\p{{L}}\p{{M}}'’]{{1,31}}+{_B}{{1,3}}+[^\d\s{BLANKS}]|\p{{L}}[\p{{L}}\p{{M}}'’]{{0,31}}+[^\p{{L}}\p{{M}}\s\d{BLANKS})）:：]|\d{{4}})"
+)
 
 
 def _rules_out(text: str, position: int) -> bool:

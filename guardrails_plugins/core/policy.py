@@ -80,7 +80,7 @@ class GatePolicy:
     def shadow(self) -> GatePolicy:
         """The same policy with every code of a sentence's content only flagged (it reports, never stops)."""
         codes = {*self.actions, *Code} - ALWAYS_STOP
-        return replace(self, actions={code: "flag" for code in codes})
+        return replace(self, actions=dict.fromkeys(codes, "flag"))
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> GatePolicy:
@@ -132,7 +132,9 @@ def _equivalences(value: object) -> frozenset[str]:
             _check_equivalence(name)
             if not isinstance(on, bool):
                 raise PolicyError(f"equivalences.{name} must be true or false, not {on!r}")
-        return frozenset((EQUIVALENCES_DEFAULT | {n for n, on in value.items() if on}) - {n for n, on in value.items() if not on})
+        return frozenset(
+            (EQUIVALENCES_DEFAULT | {n for n, on in value.items() if on}) - {n for n, on in value.items() if not on}
+        )
     if isinstance(value, str) or not isinstance(value, (list, tuple, set, frozenset)):
         raise PolicyError("equivalences must be a list of names, or a table of name to true or false")
     return frozenset(value)

@@ -40,9 +40,10 @@ class QuoteState:
             char = text[at]
             if char in _CLOSERS and opened and opened[-1] == _CLOSERS[char]:
                 opened.pop()
-            elif char not in _TERMINATORS and char not in "*_\"":
-                break
-            elif char == '"' and text.count('"', first, at) % 2 == 0:
+            elif char == '"':
+                if text.count('"', first, at) % 2 == 0:
+                    break  # it opens the next quotation
+            elif char not in _TERMINATORS and char not in "*_":
                 break
             at += 1
         if opened and any(o in "「『“‘" for o in opened):

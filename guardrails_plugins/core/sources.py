@@ -61,7 +61,9 @@ class SourceIndex:
         self._normalized: dict[int, str] = {}
 
     @classmethod
-    def of(cls, sources: Iterable[str | Source | Mapping[str, Any]] | SourceIndex, *, language: str | None = None) -> SourceIndex:
+    def of(
+        cls, sources: Iterable[str | Source | Mapping[str, Any]] | SourceIndex, *, language: str | None = None
+    ) -> SourceIndex:
         """The same index when given one, else a new one."""
         return sources if isinstance(sources, SourceIndex) else cls(sources, language=language)
 
@@ -161,7 +163,9 @@ def _asked(value: Value, equivalences: frozenset[str], with_noun: bool) -> tuple
     readings = value.readings
     if with_noun and value.short:
         readings = tuple(
-            Reading(f"s:{r.key[2:]}|{value.noun}", r.surface, r.needs, r.unit) for r in readings if r.key.startswith("n:")
+            Reading(f"s:{r.key[2:]}|{value.noun}", r.surface, r.needs, r.unit)
+            for r in readings
+            if r.key.startswith("n:")
         )
     if "number_words" in equivalences and value.noun and value.kind == "number":
         words = tuple(Reading(f"w:{r.key[2:]}|{value.noun}", "", NONE) for r in readings if r.key.startswith("n:"))

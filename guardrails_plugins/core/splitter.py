@@ -50,9 +50,28 @@ class SentenceSplitter:
     """
 
     __slots__ = (
-        "_base", "_body", "_bound", "_closed", "_false_dot", "_fence", "_first", "_glued", "_kind", "_language",
-        "_last_number", "_lexicon", "_line_start", "_max_chars", "_number", "_pieces", "_quotes", "_room", "_scan",
-        "_search", "_style", "_text",
+        "_base",
+        "_body",
+        "_bound",
+        "_closed",
+        "_false_dot",
+        "_fence",
+        "_first",
+        "_glued",
+        "_kind",
+        "_language",
+        "_last_number",
+        "_lexicon",
+        "_line_start",
+        "_max_chars",
+        "_number",
+        "_pieces",
+        "_quotes",
+        "_room",
+        "_scan",
+        "_search",
+        "_style",
+        "_text",
     )
 
     def __init__(self, language: str = "en", *, max_chars: int = 1000, marker: str = "[S{n}]") -> None:
@@ -250,8 +269,16 @@ class SentenceSplitter:
             return last, Rule.CJK_TERMINATOR
         run = _EVENT.match(text, start)
         candidate = Candidate(
-            text, self._first, self._body, start, run.group() if run else text[start:end],
-            text[end:tail], upto, last > tail, newlines, self._lexicon,
+            text,
+            self._first,
+            self._body,
+            start,
+            run.group() if run else text[start:end],
+            text[end:tail],
+            upto,
+            last > tail,
+            newlines,
+            self._lexicon,
         )
         answer = judge(candidate)
         if answer is Answer.NEED_MORE:

@@ -18,15 +18,20 @@ RULE = "grammatical_person"
 SHOUTED_WORDS = 4
 """From so many words on, a sentence wholly in capitals has no acronyms (SPEC section 4)."""
 
+_ASCII_WORD = regex.compile(r"[a-z]++(?:'[a-z]++)*+")
+
 # What a Roman numeral one stands behind. Regnal names (Elizabeth I) are known by what follows.
 NUMBERED_NOUNS = frozenset(
-    """act annex appendix article band book buch capítulo category chapitre chapter class clause division
-    figure grade group kapitel klasse level livre livro model nivel nível number parte part partie phase
-    schedule section stage step stufe table teil tier title tome tomo type volume vol war world i ii iii
-    factor form formula goal generation mark method option plan pillar region round series session title
-    suite ste apt apartment unit gate zone zona tipo fase fase grado grau artículo artigo libro anexo anhang abschnitt artikel annexe
-    titre niveau titel phase guerra guerre krieg weltkrieg mundial mondiale""".split()
-)
+    {"act", "annex", "appendix", "article", "band", "book", "buch", "capítulo", "category", "chapitre", "chapter",
+     "class", "clause", "division", "figure", "grade", "group", "kapitel", "klasse", "level", "livre", "livro",
+     "model", "nivel", "nível", "number", "parte", "part", "partie", "phase", "schedule", "section", "stage", "step",
+     "stufe", "table", "teil", "tier", "title", "tome", "tomo", "type", "volume", "vol", "war", "world", "i", "ii",
+     "iii", "factor", "form", "formula", "goal", "generation", "mark", "method", "option", "plan", "pillar",
+     "region", "round", "series", "session", "title", "suite", "ste", "apt", "apartment", "unit", "gate", "zone",
+     "zona", "tipo", "fase", "fase", "grado", "grau", "artículo", "artigo", "libro", "anexo", "anhang", "abschnitt",
+     "artikel", "annexe", "titre", "niveau", "titel", "phase", "guerra", "guerre", "krieg", "weltkrieg", "mundial",
+     "mondiale"}
+)  # fmt: skip
 _REGNAL_NEXT = regex.compile(r"\s*+(?:[,.;:)\]/&]|['’]s\b|of\b|and II\b|or II\b|&|[–-]\s*+I|\(|$)")
 _NAMES_BEFORE = regex.compile(r"[\p{L}\p{M}]++(?=[^\p{L}\p{M}]*+$)")
 _ETAL = regex.compile(r"\s++et\s++al\b")
@@ -53,12 +58,8 @@ def grammatical_person(sentence: Sentence, context: CheckContext) -> Iterator[Vi
         return
     lists = person_lists(context.language)
     text = context.shown
-    if text.isascii() and not lists.prefixes:
-        # Plain ASCII can only hold the words of Latin lists: one set intersection decides.
-        if lists.ascii_words.isdisjoint(normalize(text).replace("'", " ").replace("-", " ").split()) and not any(
-            w in lists.ascii_words for w in map(str.casefold, WORD.findall(text))
-        ):
-            return
+    if text.isascii() and not lists.prefixes and lists.ascii_words.isdisjoint(_ASCII_WORD.findall(text.lower())):
+        return  # plain ASCII can only hold the words of Latin lists: one set intersection decides
     for start, end in _found(text, lists):
         if not _quoted(text, start, end, context):
             yield Violation(Code.FIRST_PERSON, context.to_raw((start, end)), "word", RULE)
@@ -134,9 +135,9 @@ def _counts(text: str, words: list[_Word], i: int, shouted: bool) -> bool:
         return False
     if word.text in ("i", "I"):
         return _is_pronoun_i(text, words, i)
-    if word.text[:1].isupper() and word.text[1:2] not in "'’" and not word.text.isupper() and not _SENTENCE_START.search(text, 0, word.start):
-        return False  # inside a proper name or a title: My Fair Lady, Me Too
-    return True
+    capitalised = word.text[:1].isupper() and word.text[1:2] not in "'’" and not word.text.isupper()
+    # A capital inside a sentence is a proper name or a title: My Fair Lady, Me Too.
+    return not capitalised or _SENTENCE_START.search(text, 0, word.start) is not None
 
 
 def _is_pronoun_i(text: str, words: list[_Word], i: int) -> bool:

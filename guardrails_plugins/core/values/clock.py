@@ -38,7 +38,9 @@ def read_time(scan: Scan, start: int) -> Time | None:
     if cjk is not None and int(cjk.group(1)) <= 24:
         minute = 30 if cjk.group(3) else int(cjk.group(2) or 0)
         return _with_half(scan, start, cjk.end(), int(cjk.group(1)), minute, bare=True)
-    marked = _HOUR_MARK.match(text, start) if scan.lexicon.code in ("fr", "pt", "es") or not scan.lexicon.decimal else None
+    marked = (
+        _HOUR_MARK.match(text, start) if scan.lexicon.code in ("fr", "pt", "es") or not scan.lexicon.decimal else None
+    )
     if marked is not None and marked.group(2) is not None and int(marked.group(1)) <= 24:
         return _with_half(scan, start, marked.end(), int(marked.group(1)), int(marked.group(2)), bare=True)
     return _read_worded(scan, start)
@@ -67,7 +69,11 @@ def _with_half(scan: Scan, start: int, end: int, hour: int, minute: int, *, bare
     if half is None:
         before = scan.before(start, lexicon.am)
         # Before the time only where the language writes it so (下午3点); "at" and "am" are too short.
-        half = before if before is not None and not before[0].isascii() or (before and ord(scan.text[before[1]]) > 0x2E7F) else None
+        half = (
+            before
+            if (before is not None and not before[0].isascii()) or (before and ord(scan.text[before[1]]) > 0x2E7F)
+            else None
+        )
         if half is not None:
             half = (half[0], end)
     if half is not None and 1 <= hour <= 12:

@@ -8,7 +8,9 @@ import regex
 
 from guardrails_plugins.core.values.scan import Scan
 
-_NUMERIC = regex.compile(r"(?<![\d./-])(?:(\d{4})([-/.])(\d{1,2})\2(\d{1,2})|(\d{1,2})([-/.])(\d{1,2})\6(\d{4}|\d{2}))(?![\d]|[-/.]\d)")
+_NUMERIC = regex.compile(
+    r"(?<![\d./-])(?:(\d{4})([-/.])(\d{1,2})\2(\d{1,2})|(\d{1,2})([-/.])(\d{1,2})\6(\d{4}|\d{2}))(?![\d]|[-/.]\d)"
+)
 _CJK = regex.compile(r"(?:(\d{4}|\d{2}) ?年 ?)?(\d{1,2}) ?月(?: ?(\d{1,2}) ?[日号號])?")
 _DAY = regex.compile(r"(\d{1,2})(?!\d)")
 _YEAR = regex.compile(r"(\d{4})(?![\d]|[.,]\d)")
@@ -146,7 +148,11 @@ def _month_after(scan: Scan, end: int) -> tuple[str, int, int] | None:
 def _is_month_word(scan: Scan, start: int, end: int) -> bool:
     """English names that are also everyday words (may, march) count only with a capital."""
     word = scan.text[start:end]
-    return not (word.isascii() and word[:1].islower() and word.rstrip(" .").lower() in ("may", "march", "mar", "dec", "sep", "jan", "mehr", "tir"))
+    return not (
+        word.isascii()
+        and word[:1].islower()
+        and word.rstrip(" .").lower() in ("may", "march", "mar", "dec", "sep", "jan", "mehr", "tir")
+    )
 
 
 def _year_after(scan: Scan, end: int) -> tuple[int, int]:

@@ -122,7 +122,12 @@ class _Reader:
             return None
         begin, end = span
         magnitude = numbers.read_quantity(self._scan, start)
-        if begin == start and magnitude is not None and (magnitude.exponent or magnitude.ordinal) and magnitude.suffix_end >= end:
+        if (
+            begin == start
+            and magnitude is not None
+            and (magnitude.exponent or magnitude.ordinal)
+            and magnitude.suffix_end >= end
+        ):
             return None
         time = clock.read_time(self._scan, start) if begin == start else None
         if time is not None and time.end >= end:
@@ -152,7 +157,9 @@ class _Reader:
             return [self._value("number", start, fraction[1], (fraction[0],))], fraction[1]
         ratio = _RATIO.match(text, start)
         if ratio is not None:
-            return [self._value("number", start, ratio.end(), (Reading(f"r:{ratio.group()}", ratio.group()),))], ratio.end()
+            return [
+                self._value("number", start, ratio.end(), (Reading(f"r:{ratio.group()}", ratio.group()),))
+            ], ratio.end()
         quantity = numbers.read_quantity(scan, start)
         if quantity is None:
             return self._whole_token(start)
@@ -220,7 +227,11 @@ class _Reader:
         if joined is None or quantity.ordinal:
             return None
         digit = _DIGIT.search(text, joined.end(), joined.end() + 2)
-        if digit is None or dates.read_numeric(text, digit.start(), "dmy") or tokens.identifier_span(text, digit.start()):
+        if (
+            digit is None
+            or dates.read_numeric(text, digit.start(), "dmy")
+            or tokens.identifier_span(text, digit.start())
+        ):
             return None
         needs = frozenset({"range"})
         negative = numbers.is_negative(self._scan, quantity)
@@ -235,12 +246,12 @@ class _Reader:
         if second is None:
             return None
         second = second._replace(start=digit.start())
-        first, last = _share(quantity, second)
-        second_readings = numbers.quantity_readings(last, negative=False, extra=needs, tag=tag)
+        left, right = _share(quantity, second)
+        second_readings = numbers.quantity_readings(right, negative=False, extra=needs, tag=tag)
         short = _short_year(quantity, second)
         if short is not None:
             second_readings = [Reading(f"n:{short}", tag, needs)]
-        readings = numbers.quantity_readings(first, negative=negative, extra=needs, tag=tag)
+        readings = numbers.quantity_readings(left, negative=negative, extra=needs, tag=tag)
         values = [
             self._number(quantity, tuple(readings)),
             self._number(second, tuple(second_readings)),
@@ -267,9 +278,13 @@ class _Reader:
         head = text[:at].rstrip(_MENTION_PUNCTUATION)
         if self._scan.before(len(head), self._scan.lexicon.mentions) is not None:
             return True
-        return text[max(0, at - 3) : at].rstrip(" ").endswith("第") and self._scan.after(
-            quantity.end + (text[quantity.end : quantity.end + 1] in "个個条條篇段份"), self._scan.lexicon.mentions
-        ) is not None
+        return (
+            text[max(0, at - 3) : at].rstrip(" ").endswith("第")
+            and self._scan.after(
+                quantity.end + (text[quantity.end : quantity.end + 1] in "个個条條篇段份"), self._scan.lexicon.mentions
+            )
+            is not None
+        )
 
     def _date(self, readings: list[dates.Date], start: int, end: int) -> Value:
         surface = self._text[start:end].casefold()

@@ -97,7 +97,9 @@ def _lexicon(code: str, codes: tuple[str, ...], decimal: str) -> Lexicon:
         connectors=frozenset(normalize(w) for p in profiles for w in p.dates.connectors),
         am=Words.of(*({**dict.fromkeys(p.clock.am, "am"), **dict.fromkeys(p.clock.pm, "pm")} for p in profiles)),
         hour=Words.of(*(dict.fromkeys(p.clock.hour, "h") for p in profiles)),
-        noon=Words.of(*({**dict.fromkeys(p.clock.noon, "720"), **dict.fromkeys(p.clock.midnight, "0")} for p in profiles)),
+        noon=Words.of(
+            *({**dict.fromkeys(p.clock.noon, "720"), **dict.fromkeys(p.clock.midnight, "0")} for p in profiles)
+        ),
         mentions=Words.of(*(dict.fromkeys(p.source_mentions, "s") for p in profiles[:2])),
         number_words={normalize(w): n for p in reversed(profiles) for w, n in p.numbers.words.items()},
         domain_endings=frozenset(e for c in LANGUAGES for e in load_profile(c).domain_endings),
@@ -108,9 +110,7 @@ def _signs(profiles: list[LanguageProfile]) -> dict[str, str]:
     signs: dict[str, str] = {}
     for profile in profiles:
         for word, code in profile.numbers.currencies.items():
-            if not word[-1].isalpha() and word[-1] != ".":
-                signs.setdefault(normalize(word), code)
-            elif len(word) == 3 and word.isupper():
+            if (not word[-1].isalpha() and word[-1] != ".") or (len(word) == 3 and word.isupper()):
                 signs.setdefault(normalize(word), code)
     return signs
 

@@ -16,7 +16,9 @@ _LINK = regex.compile(
     r"|(?P<domain>(?<![\w@./:-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,62}+)\.){1,8}+(?P<ending>\p{L}{2,24}+)(?![\w@-]|\.[\p{L}\p{N}])(?::\d{1,5}+)?(?:/[^\s<>\"“”«»{}|\\^`\[\]，。；！？、（）「」『』]*+)?)",
     regex.IGNORECASE,
 )
-_SPLIT = regex.compile(r"(?:([a-z]++)://)?+(?:[^/?#@\s]*+@)?([^/?#:]*+)(?::(\d*+))?+(.*+)", regex.IGNORECASE | regex.DOTALL)
+_SPLIT = regex.compile(
+    r"(?:([a-z]++)://)?+(?:[^/?#@\s]*+@)?([^/?#:]*+)(?::(\d*+))?+(.*+)", regex.IGNORECASE | regex.DOTALL
+)
 _TRAILING = ".,;:!?'\"*_)]}>…؟،؛。"
 _PERCENT = regex.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")

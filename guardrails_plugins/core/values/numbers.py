@@ -148,13 +148,17 @@ def _magnitudes(scan: Scan, end: int) -> tuple[int, int]:
 def _percent(scan: Scan, start: int, end: int) -> tuple[bool, int]:
     text = scan.text
     for width in (0, 1):
-        if text[end + width : end + width + 1] in ("%", "٪", "％", "﹪") and end + width < len(text) and text[end : end + width].strip() == "":
+        if (
+            text[end + width : end + width + 1] in ("%", "٪", "％", "﹪")
+            and end + width < len(text)
+            and text[end : end + width].strip() == ""
+        ):
             return True, end + width + 1
     found = scan.after(end, scan.lexicon.percent)
     if found is not None:
         return True, found[1]
     before = text[max(0, start - 4) : start]
-    return before.endswith("百分之") or before.endswith(("%", "٪")) and not before[:-1][-1:].isdigit(), end
+    return before.endswith("百分之") or (before.endswith(("%", "٪")) and not before[:-1][-1:].isdigit()), end
 
 
 def _currency(scan: Scan, start: int, end: int) -> tuple[int, str, int]:
@@ -167,7 +171,11 @@ def _currency(scan: Scan, start: int, end: int) -> tuple[int, str, int]:
             break
         for size in (4, 3, 2, 1):
             at = begin - gap - size
-            if at >= 0 and lower[at : at + size] in signs and not (lower[at].isalpha() and at and lower[at - 1].isalpha()):
+            if (
+                at >= 0
+                and lower[at : at + size] in signs
+                and not (lower[at].isalpha() and at and lower[at - 1].isalpha())
+            ):
                 code = signs[lower[at : at + size]]
                 if at and scan.text[at - 1] == "-":
                     at -= 1

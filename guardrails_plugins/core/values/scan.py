@@ -25,8 +25,10 @@ class Scan:
 
     def __post_init__(self) -> None:
         lower = self.text.lower()
-        self.lower = lower if len(lower) == len(self.text) else "".join(
-            low if len(low := c.lower()) == 1 else c for c in self.text
+        self.lower = (
+            lower
+            if len(lower) == len(self.text)
+            else "".join(low if len(low := c.lower()) == 1 else c for c in self.text)
         )
 
     def after(self, position: int, words: Words) -> tuple[str, int] | None:

@@ -10,13 +10,16 @@ _PART = r"[\p{Latin}\p{Greek}\p{Cyrillic}\p{M}\d]"
 IDENTIFIER = regex.compile(rf"{_PART}++(?:[-_.']{_PART}++)*+")
 _LEFT = regex.compile(rf"(?r)(?:{_PART}++[-_.]?)*+")
 _PHONE = regex.compile(
-    r"\+?\(?\d{1,4}\)?(?:(?: - |[ .\-/])\(?\d{1,5}\)?){2,6}(?!\d)|\(\d{2,5}\)[ -]?\d{2,4}(?:[ -]\d{2,5})*(?!\d)|\+\d{7,15}(?!\d)|\d{3}-\d{4}(?![\d-])"
+    r"\+?\(?\d{1,4}\)?(?:(?: - |[ .\-/])\(?\d{1,5}\)?){2,6}(?!\d)"
+    r"|\(\d{2,5}\)[ -]?\d{2,4}(?:[ -]\d{2,5}){0,4}(?!\d)"
+    r"|\+\d{7,15}(?!\d)|\d{3}-\d{4}(?![\d-])"
 )
 _STARTS_WITH_WORD = regex.compile(rf"{_CASED}[\p{{L}}\p{{M}}]*+-\d")
 _UNITS = frozenset(
-    """km m cm mm nm μm ft in mi kg g mg lb lbs oz l ml gb mb kb tb hz khz mhz ghz v kv w kw mw gw kwh mwh c f k ma mah psi
-    bpm mph kph rpm db cal kcal pm am px dpi fps""".split()
-)
+    {"km", "m", "cm", "mm", "nm", "μm", "ft", "in", "mi", "kg", "g", "mg", "lb", "lbs", "oz", "l", "ml", "gb", "mb",
+     "kb", "tb", "hz", "khz", "mhz", "ghz", "v", "kv", "w", "kw", "mw", "gw", "kwh", "mwh", "c", "f", "k", "ma",
+     "mah", "psi", "bpm", "mph", "kph", "rpm", "db", "cal", "kcal", "pm", "am", "px", "dpi", "fps"}
+)  # fmt: skip
 _DIGITS_FIRST = regex.compile(r"\d++(?:[.,]\d++)*+-?([\p{L}\p{M}]++)(.*)")
 MIN_PHONE_DIGITS = 7
 MAX_PHONE_DIGITS = 15
@@ -54,9 +57,9 @@ def _is_identifier(token: str, text: str, begin: int) -> bool:
         if match is None:
             return any(c.isalpha() for c in token) and any(c.isupper() for c in token)
         letters, rest = match.groups()
-        return any(c.isupper() for c in letters) and letters.lower() not in _UNITS and "-" not in token[: match.start(1)] or (
-            any(c.isdigit() for c in rest) and any(c.isupper() for c in letters)
-        )
+        return (
+            any(c.isupper() for c in letters) and letters.lower() not in _UNITS and "-" not in token[: match.start(1)]
+        ) or (any(c.isdigit() for c in rest) and any(c.isupper() for c in letters))
     parts = regex.split(r"[-_./]", token, maxsplit=1)
     word = parts[0]
     if any(c.isdigit() for c in word):
@@ -66,12 +69,28 @@ def _is_identifier(token: str, text: str, begin: int) -> bool:
 
 
 def _is_prefix(word: str) -> bool:
-    return word.lower() in ("mid", "pre", "post", "non", "early", "late", "under", "over", "sub", "re", "anti", "ex", "around")
+    return word.lower() in (
+        "mid",
+        "pre",
+        "post",
+        "non",
+        "early",
+        "late",
+        "under",
+        "over",
+        "sub",
+        "re",
+        "anti",
+        "ex",
+        "around",
+    )
 
 
 def identifier_number_start(text: str, begin: int, end: int) -> bool:
     """Whether a capital word joined to digits may only be a word at the start of its sentence."""
-    return begin == 0 and _STARTS_WITH_WORD.match(text, begin, end) is not None and text[begin + 1 : begin + 2].islower()
+    return (
+        begin == 0 and _STARTS_WITH_WORD.match(text, begin, end) is not None and text[begin + 1 : begin + 2].islower()
+    )
 
 
 def phone_span(text: str, start: int) -> tuple[int, int, str] | None:
@@ -101,4 +120,9 @@ def _is_phone(token: str, groups: list[str]) -> bool:
     if len(groups) >= 4 and all(len(g) == 2 for g in groups):
         return True  # 01.23.45.67.89
     # Groups of three with blanks or dots are a number with thousands; a phone has other groups.
-    return len(groups) > 2 and "." not in token.replace(". ", "") and "/" not in token and not all(len(g) == 3 for g in groups[1:])
+    return (
+        len(groups) > 2
+        and "." not in token.replace(". ", "")
+        and "/" not in token
+        and not all(len(g) == 3 for g in groups[1:])
+    )
