@@ -24,7 +24,8 @@ enters NeMo; the flow's action (`action.sentence_gate`) answers NeMo for what th
 
 from guardrails_plugins.adapters.nemo.action import sentence_gate
 from guardrails_plugins.adapters.nemo.errors import GateItemsError, NemoConfigError, ProviderStreamError
-from guardrails_plugins.adapters.nemo.install import folder, init, install
+from guardrails_plugins.adapters.nemo.flow import folder
+from guardrails_plugins.adapters.nemo.install import init, install
 from guardrails_plugins.adapters.nemo.items import gate_items
 from guardrails_plugins.adapters.nemo.model import GatedModel
 from guardrails_plugins.adapters.nemo.settings import ACTION, FLOW, NemoSettings

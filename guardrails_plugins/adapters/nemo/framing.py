@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 _THINK, _THINK_END = "<think>", "</think>"
+MAX_HELD = 64
+"""Code points that may wait for a quotation mark: only blanks ever do, and a bound keeps it linear."""
+
 _OPENINGS = ('Bot message: "', '"')
 
 
@@ -42,6 +45,8 @@ class Framing:
             self._start()
         if self._stage == "think":
             self._think()
+        if self._stage == "after":
+            self._after()
         if self._stage == "open":
             self._open()
         if self._stage != "body":
@@ -62,18 +67,24 @@ class Framing:
         begun = self._held.lstrip()
         if begun.startswith(_THINK):
             self._held, self._stage = begun[len(_THINK) :], "think"
-        elif not _THINK.startswith(begun):
+        elif not _THINK.startswith(begun) or len(self._held) > MAX_HELD:
             self._stage = "open" if self._quoted else "body"
 
     def _think(self) -> None:
         thought, found, rest = self._held.partition(_THINK_END)
         if found:
             self.reasoning_chars += len(thought)
-            self._held, self._stage = rest.lstrip(), "open" if self._quoted else "body"
+            self._held, self._stage = rest, "after"
         else:
             keep = len(_THINK_END) - 1
             self.reasoning_chars += max(len(thought) - keep, 0)
             self._held = thought[-keep:]
+
+    def _after(self) -> None:
+        """The blank lines between the reasoning and the answer belong to neither."""
+        self._held = self._held.lstrip()
+        if self._held:
+            self._stage = "open" if self._quoted else "body"
 
     def _open(self) -> None:
         begun = self._held.lstrip()
@@ -81,7 +92,7 @@ class Framing:
             if begun.startswith(opening):
                 self._held, self._stage, self._closing = begun[len(opening) :], "body", True
                 return
-        if begun and not any(o.startswith(begun) for o in _OPENINGS):
+        if len(self._held) > MAX_HELD or (begun and not any(o.startswith(begun) for o in _OPENINGS)):
             self._stage = "body"
 
     def _body(self) -> str:
@@ -91,6 +102,8 @@ class Framing:
         if self._closing:
             stripped = held.rstrip()
             cut = len(stripped) - stripped.endswith('"')
+            if len(held) - cut > MAX_HELD:
+                cut = len(held)
         self._held = held[cut:]
         return held[:cut]
 

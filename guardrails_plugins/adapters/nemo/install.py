@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from nemoguardrails.actions.llm.utils import get_last_bot_intent_event
@@ -16,10 +15,13 @@ from nemoguardrails.types import LLMModel
 from guardrails_plugins.adapters.nemo import session as sessions
 from guardrails_plugins.adapters.nemo import sources as origin
 from guardrails_plugins.adapters.nemo.action import sentence_gate
+from guardrails_plugins.adapters.nemo.flow import provide_flow
 from guardrails_plugins.adapters.nemo.items import GatedItems
 from guardrails_plugins.adapters.nemo.model import GatedModel, final_text
 from guardrails_plugins.adapters.nemo.relay import relay
 from guardrails_plugins.adapters.nemo.settings import ACTION, NemoSettings, check_config, fixed_texts
+
+_INSTALLED = "_sentence_gate_installed"
 
 
 def install(app: Any) -> None:
@@ -29,9 +31,14 @@ def install(app: Any) -> None:
     wrapped at the first call, because NeMo makes them after `init`. Raises `NemoConfigError` when
     the configuration would leak, or has no flow ``sentence gate``.
     """
+    if getattr(app, _INSTALLED, False):
+        return  # two joined configurations may both bring our config.py
     settings = NemoSettings.from_config(app.config)
     check_config(app.config)
+    if app.config.colang_version == "1.0":
+        provide_flow(app)
     app.register_action(sentence_gate, ACTION)
+    setattr(app, _INSTALLED, True)
     gated = _Gated(app, settings)
     for name in ("generate_async", "stream_async", "generate_events_async", "process_events_async", "update_llm"):
         original = getattr(app, name)
@@ -50,6 +57,7 @@ class _Gated:
         self._app = app
         self._settings = settings
         self._fixed = fixed_texts(app.config) if app.config.colang_version == "1.0" else frozenset()
+        self._indexes = origin.Indexes()
         self._armed = False
 
     def update_llm(self, original: Callable[[Any], None], llm: Any) -> None:
@@ -131,7 +139,12 @@ class _Gated:
     def _session(self, messages: Any, prompt: str | None, *, streaming: bool = False) -> sessions.Session:
         question = prompt if isinstance(prompt, str) else origin.question_of(messages)
         return sessions.Session(
-            self._settings, origin.of_messages(messages), question=question, streaming=streaming, fixed=self._fixed
+            self._settings,
+            origin.of_messages(messages),
+            question=question,
+            streaming=streaming,
+            fixed=self._fixed,
+            indexes=self._indexes,
         )
 
     # -- reaching the models, the actions and the knowledge base -----------------------------
@@ -223,9 +236,19 @@ def _with_retrieved(action: Any, _config: Any) -> Any:
         if isinstance(raw, list):
             # Passthrough mode hands the messages to the model as they came, and a context message is not one.
             raw_llm_request.set([m for m in raw if m.get("role") not in ("context", "event")])
-        return await action(*args, **kwargs)
+        result = await action(*args, **kwargs)
+        if session is not None and session.streaming and _says_something(result):
+            # The rails have run, or run now, on every sentence. NeMo's dialog mode skips them in the flow by
+            # itself; its general mode would run them again on the whole answer, whose result nobody sees.
+            result.context_updates["skip_output_rails"] = True
+        return result
 
     return wrapped
+
+
+def _says_something(result: Any) -> bool:
+    events = getattr(result, "events", None) or ()
+    return any(e.get("type") == "BotMessage" for e in events) and isinstance(result.context_updates, dict)
 
 
 def _with_retrieved_and_fixed(action: Any, config: Any) -> Any:
@@ -257,11 +280,3 @@ def _messages_of(events: Any) -> list[Mapping[str, Any]]:
         elif event.get("type") == "UtteranceUserActionFinished":
             messages.append({"role": "user", "content": event.get("final_transcript")})
     return messages
-
-
-def folder() -> Path:
-    """The NeMo folder that ships with the package: config.yml, rails.co, config.py."""
-    packaged = Path(__file__).parents[2] / "nemo_config"
-    if packaged.is_dir():
-        return packaged
-    return Path(__file__).parents[3] / "nemo_config"  # a source checkout

@@ -78,6 +78,7 @@ class Session:
         question: str | None = None,
         streaming: bool = False,
         fixed: frozenset[str] = frozenset(),
+        indexes: origin.Indexes | None = None,
     ) -> None:
         self.settings = settings
         self.language = resolve_language(context.get("language") or settings.language)
@@ -94,7 +95,8 @@ class Session:
         self._notices = notices(self.language, settings.policy)
         self._fixed = set(fixed) | set(self._notices.values())
         given = context.get("sources")
-        self._given = None if given is None else SourceIndex.of(given, language=self.language)
+        self._indexes = origin.Indexes() if indexes is None else indexes
+        self._given = None if given is None else self._indexes.of(given, self.language)
         self._retrieved: SourceIndex | None = None
         self.retrieve(origin.retrieved(context))
 
@@ -112,7 +114,7 @@ class Session:
     def retrieve(self, chunks: list[str] | None) -> None:
         """Take what NeMo retrieved; sources that the request itself names stand."""
         if chunks is not None and self._given is None:
-            self._retrieved = SourceIndex(chunks, language=self.language)
+            self._retrieved = self._indexes.of(chunks, self.language)
 
     # -- judging -----------------------------------------------------------------------------
 
@@ -154,7 +156,8 @@ class Session:
 
     def stop(self, verdict: Verdict) -> str:
         """Announce a block; returns the item that stands for it, which holds no text of the answer."""
-        return self.expect(verdict.notice or verdict.reason, verdict)
+        notice = verdict.notice or verdict.reason
+        return self.expect(f"\n\n{notice}" if self._items else notice, verdict)
 
     def arrived(self, text: str) -> tuple[bool, Verdict | None]:
         """Whether NeMo's streaming loop shows an item that was announced, and the verdict to answer."""

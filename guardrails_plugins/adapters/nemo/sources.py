@@ -2,10 +2,64 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from guardrails_plugins.core.sources import Source, SourceIndex
+
+
+class Indexes:
+    """Indexes of the sources of late requests: turns of one conversation, and questions about one document, share one.
+
+    Keyed by the sources themselves, so that no request can meet another's. Bounded by `count`
+    indexes and `chars` code points of sources in all; the longest unused goes first.
+    """
+
+    def __init__(self, *, count: int = 64, chars: int = 4_000_000) -> None:
+        self._kept: OrderedDict[tuple[Any, ...], SourceIndex] = OrderedDict()
+        self._count, self._chars, self._held = count, chars, 0
+        self._lock = threading.Lock()
+
+    def of(self, sources: Any, language: str) -> SourceIndex:
+        """The index of some sources. Raises `SourceError` as `SourceIndex` does."""
+        if isinstance(sources, SourceIndex):
+            return sources
+        key = _key(sources, language)
+        if key is None:
+            return SourceIndex(sources, language=language)
+        with self._lock:
+            index = self._kept.get(key)
+            if index is not None:
+                self._kept.move_to_end(key)
+                return index
+        index = SourceIndex(sources, language=language)
+        with self._lock:
+            self._keep(key, index)
+        return index
+
+    def _keep(self, key: tuple[Any, ...], index: SourceIndex) -> None:
+        if key not in self._kept:
+            self._kept[key] = index
+            self._held += _chars(index)
+        while len(self._kept) > self._count or (self._held > self._chars and self._kept):
+            _, gone = self._kept.popitem(last=False)
+            self._held -= _chars(gone)
+
+
+def _chars(index: SourceIndex) -> int:
+    return sum(len(s.text) for s in index.sources)
+
+
+def _key(sources: Any, language: str) -> tuple[Any, ...] | None:
+    if not isinstance(sources, (list, tuple)):
+        return None
+    try:
+        parts = [tuple(sorted(s.items())) if isinstance(s, Mapping) else s for s in sources]
+        return (language, *((type(p), p) for p in parts if hash(p) is not None))
+    except TypeError:  # something that cannot be a source: `SourceIndex` says so
+        return None
 
 
 def of_messages(messages: Iterable[Mapping[str, Any]] | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from nemoguardrails import LLMRails, RailsConfig
 
 from guardrails_plugins.adapters.nemo import NemoConfigError, folder
 
-from .support import FOLDER, FakeModel, rails, write
+from .support import BAD, FOLDER, GOOD, GOOD_ITEMS, GOOD_SHOWN, FakeModel, collect, rails, request, write
 
 pytestmark = pytest.mark.framework
 
@@ -96,3 +96,20 @@ def test_update_llm_stays_gated() -> None:
     app.update_llm(model)
     assert isinstance(app.llm, GatedModel)
     assert app.llm.inner is model
+
+
+async def test_ones_own_folder_needs_the_flow_in_config_yml_and_two_lines_in_config_py(tmp_path: Path) -> None:
+    (tmp_path / "config.yml").write_text(
+        "models: []\nrails:\n  output:\n    flows: [sentence gate]\n"
+        "    streaming: {enabled: True, stream_first: False, chunk_size: 1, context_size: 0}\n"
+    )
+    (tmp_path / "config.py").write_text(
+        "from guardrails_plugins.adapters.nemo import install\n\ndef init(app):\n    install(app)\n"
+    )
+    config = RailsConfig.from_path(str(tmp_path))
+    for _ in range(2):
+        app = LLMRails(config, llm=FakeModel(GOOD))
+        assert await collect(app.stream_async(messages=request())) == GOOD_ITEMS
+        assert (await app.generate_async(messages=request()))["content"] == GOOD_SHOWN
+    blocked = LLMRails(config, llm=FakeModel(BAD))
+    assert (await blocked.generate_async(messages=request()))["content"].startswith("The answer stops here")
