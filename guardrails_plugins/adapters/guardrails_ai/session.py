@@ -101,13 +101,15 @@ class Frame(str):
 
 
 class RecordingGate(SentenceGate):
-    """A gate that keeps what it released until the frame is made: error spans need the raw text."""
+    """A gate that keeps what it released until the frame is made (error spans need the raw text),
+    and the violations that ended the stream."""
 
-    __slots__ = ("released",)
+    __slots__ = ("final", "released")
 
     def __init__(self, request: Request, policy: GatePolicy) -> None:
         super().__init__(request.sources, language=request.language, policy=policy, question=request.question)
         self.released: deque[ReleasedSentence] = deque()
+        self.final: tuple[Violation, ...] = ()
 
     def feed(self, text: str) -> GateOutcome:
         return self._kept(super().feed(text))
@@ -115,8 +117,14 @@ class RecordingGate(SentenceGate):
     def finish(self, finish_reason: str = "stop") -> GateOutcome:
         return self._kept(super().finish(finish_reason))
 
+    def fail(self) -> GateOutcome:
+        return self._kept(super().fail())
+
     def _kept(self, outcome: GateOutcome) -> GateOutcome:
         self.released.extend(outcome.sentences)
+        if outcome.stopped:
+            flagged = {v for sentence in outcome.sentences for v in sentence.violations}
+            self.final = tuple(v for v in outcome.violations if v not in flagged)
         return outcome
 
 
@@ -174,7 +182,9 @@ class Session:
 
     def ending(self, state: State, codes: Iterable[str], notice: str | None, withheld_chars: int) -> Frame | None:
         """The frame for the gate's end before the answer's: a failure, or a notice that is shown."""
-        violations = tuple(Violation(code, Span(0, 0)) for code in codes)
+        assert self._settings is not None
+        # A stop that the driver itself made (a time-out of a check) is known by its codes only.
+        violations = self.gate.final or tuple(Violation(code, Span(0, 0)) for code in codes)
         stopped = state in (State.WITHHELD, State.FAILED)
         report = self.gate_report
         self.gate_report = replace(
@@ -187,8 +197,8 @@ class Session:
         )
         following = with_notice("x" if report.released_chars else "", notice)
         if stopped:
-            broken = violations or (Violation(Code.CHECK_FAILED, Span(0, 0)),)
-            return Frame("", self, Failure(broken, notice=following, last=True))
+            stopping = self._settings.blocking(violations) or (Violation(Code.CHECK_FAILED, Span(0, 0)),)
+            return Frame("", self, Failure(stopping, notice=following, last=True))
         return Frame(following, self) if following else None
 
     def completed(self, state: State) -> None:

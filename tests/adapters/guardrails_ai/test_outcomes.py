@@ -246,3 +246,12 @@ def test_a_check_that_breaks_stops_under_every_kind() -> None:
         assert "hall" not in reading.text
         assert gate_report(guard).state == "failed"
         assert gate_report(guard).codes == (Code.CHECK_FAILED,)
+
+
+def test_the_report_has_spans_in_the_raw_stream() -> None:
+    for mode in ("sync", "async"):
+        for on_fail in ("exception", "filter", "noop"):
+            _, _, guard = run(mode, on_fail, EN, cut(EN.text, 6))
+            (violation,) = gate_report(guard).violations
+            assert EN.text[violation.span.start : violation.span.end] == INVENTED
+            assert violation.kind == "number"
