@@ -181,7 +181,7 @@ class Session:
         return Frame("", self, Failure(blocking, lead=lead))
 
     def ending(self, state: State, codes: Iterable[str], notice: str | None, withheld_chars: int) -> Frame | None:
-        """The frame for the gate's end before the answer's: a failure, or a notice that is shown."""
+        """The end of the stream: the frame of a failure, of a notice that is shown, or none."""
         assert self._settings is not None
         # A stop that the driver itself made (a time-out of a check) is known by its codes only.
         violations = self.gate.final or tuple(Violation(code, Span(0, 0)) for code in codes)
@@ -200,10 +200,6 @@ class Session:
             stopping = self._settings.blocking(violations) or (Violation(Code.CHECK_FAILED, Span(0, 0)),)
             return Frame("", self, Failure(stopping, notice=following, last=True))
         return Frame(following, self) if following else None
-
-    def completed(self, state: State) -> None:
-        """The stream ended as the gate says."""
-        self.gate_report = replace(self.gate_report, state=state)
 
     def replaced(self, text: str, *, ends: bool) -> None:
         """Count a callable's text as shown; `ends` when it ended the answer."""
@@ -251,14 +247,13 @@ def _shown(raw: str, text: str, policy: GatePolicy, *, code: bool) -> Shown:
 
 def frames_of(session: Session, event: Any) -> Iterator[Frame]:
     """The frames that one event of the driver becomes (a sentence one, an end one or none)."""
-    match event.type:
-        case "sentence":
-            yield session.sentence(event.text, tuple(event.violations))
-        case "guard":
-            frame = session.ending(State(event.state), event.codes, event.notice, event.withheld_chars)
-            if frame is not None:
-                yield frame
-        case "error":
-            raise GateError(f"the provider's stream failed: {event.message}")
-        case "done":
-            session.completed(State(event.state))
+    if event.type == "sentence":
+        yield session.sentence(event.text, tuple(event.violations))
+    elif event.type == "error":
+        raise GateError(f"the provider's stream failed: {event.message}")
+    elif event.type == "guard" or session.gate_report.state is State.OPEN:
+        # A stop is told before the end; a refusal or a cut-off answer may be told by the end alone.
+        codes, withheld_chars = getattr(event, "codes", ()), getattr(event, "withheld_chars", 0)
+        frame = session.ending(State(event.state), codes, event.notice, withheld_chars)
+        if frame is not None:
+            yield frame
