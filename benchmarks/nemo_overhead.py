@@ -1,11 +1,13 @@
 """What the sentence gate costs in NeMo Guardrails, beside an output rail that allows everything.
 
 Both rails get the same sentence items from the same model through the same `LLMRails`, in one
-run, in turns. Prints medians of the time of a whole stream, and their ratio:
+run, in turns; the model takes no time of its own. Prints medians of the time of a whole stream
+and their ratio for each length, then what happens after a block:
 
-    python benchmarks/nemo_overhead.py [--sentences 40] [--rounds 30]
+    python benchmarks/nemo_overhead.py [--sentences 8 20 40] [--rounds 30]
 
-Exit code 1 when the ratio is above the limit.
+Exit code 1 when the ratio at `TYPICAL` sentences is above `LIMIT`. For longer answers it grows
+towards the ratio of judging a sentence to NeMo's bare hand-over, which a model's pace hides.
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ from guardrails_plugins.adapters.nemo import folder
 
 LIMIT = 1.5
 """The highest ratio that the adapter allows itself."""
+
+TYPICAL = 20
+"""Sentences of an answer over a handful of sources, at the long end."""
 
 SOURCES = [
     "The reading hall opened in 1931 and was closed from 1940 to 1946. It has 52 desks and 4 lifts.",
@@ -122,19 +127,66 @@ async def measure(sentences: int, rounds: int) -> tuple[float, float]:
     return statistics.median(times[0]), statistics.median(times[1])
 
 
+async def after_block(app: LLMRails, model: Slow, messages: list[dict[str, Any]]) -> tuple[int, float]:
+    """Pieces that the model made after a block, and seconds from the block to the end of the stream."""
+    made, at = 0, 0.0
+    async for item in app.stream_async(messages=messages):
+        if item.startswith('{"error"'):
+            made, at = model.made, time.perf_counter()
+    ended = time.perf_counter()
+    await asyncio.sleep(0.05)
+    return model.made - made, ended - at
+
+
+class Slow(Model):
+    """The same at two milliseconds a sentence, counting what it makes."""
+
+    made = 0
+
+    async def stream_async(self, prompt: Any, *, stop: Any = None, **kwargs: Any) -> AsyncIterator[LLMResponseChunk]:
+        for sentence in self._sentences:
+            self.made += 1
+            yield LLMResponseChunk(delta_content=sentence)
+            await asyncio.sleep(0.002)
+        yield LLMResponseChunk(finish_reason="stop")
+
+
+async def stops() -> None:
+    """Print what follows a block in the tenth of 200 sentences, with NeMo's own rail and with the gate."""
+    said = (SENTENCES * 50)[:200]
+    said[9] = " Its closing year was 1999 according to nobody at all [S1]."
+    messages = [{"role": "context", "content": {"sources": SOURCES}}, {"role": "user", "content": "What is known?"}]
+
+    async def block_1999(context: Any = None, **_: Any) -> RailOutcome:
+        return RailOutcome.block() if "1999" in context["bot_message"] else RailOutcome.allow()
+
+    for name in ("NeMo's own rail", "sentence gate"):
+        model = Slow(said)
+        app = allowing(model) if name != "sentence gate" else LLMRails(RailsConfig.from_path(str(folder())), llm=model)
+        app.register_action(block_1999, "allow_all")
+        pieces, seconds = await after_block(app, model, messages)
+        print(f"{name:<16}{pieces:5d} sentences made after the block, the end {seconds * 1e3:7.1f} ms after it")
+
+
 def main() -> int:
     """Measure, print, and say whether the limit holds."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--sentences", type=int, default=40, help="sentences of one answer")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--sentences", type=int, nargs="+", default=[8, TYPICAL, 40], help="sentences of one answer")
     parser.add_argument("--rounds", type=int, default=30, help="streams that are timed")
     options = parser.parse_args()
     logging.disable(logging.WARNING)
-    allowed, gated = asyncio.run(measure(options.sentences, options.rounds))
-    per_sentence = (gated - allowed) / options.sentences
-    print(f"allow-all rail  {allowed * 1e3:8.2f} ms a stream of {options.sentences} sentences")
-    print(f"sentence gate   {gated * 1e3:8.2f} ms   ({per_sentence * 1e6:.0f} µs more a sentence)")
-    print(f"ratio           {gated / allowed:8.2f}      (limit {LIMIT})")
-    return 0 if gated / allowed <= LIMIT else 1
+    holds = True
+    print("sentences  allow-all rail  sentence gate  more a sentence  ratio")
+    for sentences in options.sentences:
+        allowed, gated = asyncio.run(measure(sentences, options.rounds))
+        more = (gated - allowed) / sentences * 1e6
+        print(
+            f"{sentences:9d}  {allowed * 1e3:11.2f} ms  {gated * 1e3:10.2f} ms  {more:12.0f} µs  {gated / allowed:5.2f}"
+        )
+        holds = holds and (sentences != TYPICAL or gated / allowed <= LIMIT)
+    print(f"limit of the ratio at {TYPICAL} sentences: {LIMIT}")
+    asyncio.run(stops())
+    return 0 if holds else 1
 
 
 if __name__ == "__main__":

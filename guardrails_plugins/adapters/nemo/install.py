@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from nemoguardrails.actions.llm.utils import get_last_bot_intent_event
@@ -20,20 +21,24 @@ from guardrails_plugins.adapters.nemo.items import GatedItems
 from guardrails_plugins.adapters.nemo.model import GatedModel, final_text
 from guardrails_plugins.adapters.nemo.relay import relay
 from guardrails_plugins.adapters.nemo.settings import ACTION, NemoSettings, check_config, fixed_texts
+from guardrails_plugins.core.checks.base import Check
 
 _INSTALLED = "_sentence_gate_installed"
 
 
-def install(app: Any) -> None:
+def install(app: Any, *, checks: Iterable[Check] = ()) -> None:
     """Gate an `LLMRails` while it loads: call this from `init(app)` of the folder's config.py.
 
     Registers the action and wraps, on this instance, the calls that make answers. The models are
-    wrapped at the first call, because NeMo makes them after `init`. Raises `NemoConfigError` when
+    wrapped at the first call, because NeMo makes them after `init`. `checks` are own checks, after
+    those of the policy; YAML has no way to name them. Raises `NemoConfigError` when
     the configuration would leak, or has no flow ``sentence gate``.
     """
     if getattr(app, _INSTALLED, False):
         return  # two joined configurations may both bring our config.py
     settings = NemoSettings.from_config(app.config)
+    if own := tuple(checks):
+        settings = replace(settings, policy=replace(settings.policy, checks=(*settings.policy.checks, *own)))
     check_config(app.config)
     if app.config.colang_version == "1.0":
         provide_flow(app)
@@ -165,13 +170,12 @@ class _Gated:
                 self._app.register_action(wrap(action, self._app.config), name)
 
     def _gate_models(self) -> None:
-        tracing = bool(self._app.config.tracing and self._app.config.tracing.enabled)
         if self._app.llm is not None and not isinstance(self._app.llm, GatedModel):
-            type(self._app).update_llm(self._app, GatedModel(self._app.llm, self._settings, tracing=tracing))
+            type(self._app).update_llm(self._app, GatedModel(self._app.llm, self._settings))
         params = self._app.runtime.registered_action_params
         for name, model in list(params.items()):
             if name.endswith("_llm") and isinstance(model, LLMModel) and not isinstance(model, GatedModel):
-                self._app.register_action_param(name, GatedModel(model, self._settings, tracing=tracing))
+                self._app.register_action_param(name, GatedModel(model, self._settings))
 
     def _gate_passthrough(self) -> None:
         if self._app.config.colang_version != "1.0":

@@ -31,10 +31,9 @@ Prompt = str | list[ChatMessage]
 class GatedModel:
     """An `LLMModel` around another one. Attributes of the inner model stay reachable."""
 
-    def __init__(self, inner: LLMModel, settings: NemoSettings, *, tracing: bool = False) -> None:
+    def __init__(self, inner: LLMModel, settings: NemoSettings) -> None:
         self.inner = inner
         self._settings = settings
-        self._tracing = tracing
 
     def __getattr__(self, name: str) -> Any:
         if name == "inner":  # not yet set: while being copied or unpickled
@@ -83,7 +82,7 @@ class GatedModel:
         prompt = self._prompt(prompt, session, index)
         tap = Tap(self.inner.stream_async(prompt, stop=stop, **kwargs), framing, strict=_gives_reasons(self.inner))
         events = gate_stream(tap.chunks(), gate, timeout_s=self._settings.timeout_s, prompt_text=_text_of(prompt))
-        run = Run(session, events, tracing=self._tracing)
+        run = Run(session, events)
         async with aclosing(run.items()) as items:
             async for item in items:
                 yield LLMResponseChunk(delta_content=item)

@@ -19,10 +19,10 @@ class Run:
     error or None, `usage` what the driver counted, `any_text` whether anything was released.
     """
 
-    def __init__(self, session: Session, events: AsyncGenerator[Any, None], *, tracing: bool = False) -> None:
+    def __init__(self, session: Session, events: AsyncGenerator[Any, None]) -> None:
         self._session = session
         self._events = events
-        self._spans = SentenceSpans(enabled=tracing)
+        self._spans = SentenceSpans(enabled=session.settings.tracing)
         self.verdict = Verdict(State.OPEN)
         self.usage: Any = None
         self.failed: str | None = None

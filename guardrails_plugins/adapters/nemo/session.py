@@ -21,11 +21,15 @@ from typing import Any
 
 from guardrails_plugins.adapters.nemo import sources as origin
 from guardrails_plugins.adapters.nemo.settings import NemoSettings, notices
+from guardrails_plugins.adapters.nemo.tracing import SentenceSpans
 from guardrails_plugins.adapters.nemo.verdict import Verdict
 from guardrails_plugins.core.gate import SentenceGate
 from guardrails_plugins.core.languages.profile import resolve_language
 from guardrails_plugins.core.outcome import Code, GateOutcome, State
 from guardrails_plugins.core.sources import SourceIndex
+
+PIECE = 256
+"""Code points of a whole text that the gate is fed at once: spans then last about as long as a sentence."""
 
 STREAM, FLOW_RUN = "stream", "flow"
 """Who asks the action: NeMo's streaming loop (item by item) or its Colang runtime (whole messages)."""
@@ -130,13 +134,20 @@ class Session:
         gate = self.gate()
         if gate is None:
             return "", self.failure(NO_SOURCES)
+        spans = SentenceSpans(enabled=self.settings.tracing)
+        released: list[str] = []
         try:
-            first = gate.feed(text)
-            last = first if first.stopped else gate.finish(finish_reason)
+            for start in range(0, len(text), PIECE):
+                outcome = gate.feed(text[start : start + PIECE])
+                spans.outcome(outcome)
+                released.append(outcome.text)
+                if outcome.stopped:
+                    return "".join(released), verdict_of(outcome)
+            outcome = gate.finish(finish_reason)
         except Exception:  # a defect, or a finish reason nobody knows; its text is not kept
             return "", self.failure()
-        released = first.text if last is first else first.text + last.text
-        return released, verdict_of(last)
+        spans.outcome(outcome)
+        return "".join([*released, outcome.text]), verdict_of(outcome)
 
     def failure(self, detail: str | None = None) -> Verdict:
         """The verdict of an answer that could not be judged."""

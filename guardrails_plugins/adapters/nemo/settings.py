@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from guardrails_plugins.adapters.nemo.errors import NemoConfigError
@@ -32,13 +32,14 @@ class NemoSettings:
     `language`: tag of answers whose request names none. `policy`: keys of `GatePolicy`.
     `prompt`: whether the citation instructions and the numbered sources (`build_prompt`) are put
     before the model's prompt. `timeout_s`: seconds of provider silence after which a stream ends
-    with an error; None waits.
+    with an error; None waits. `tracing` is NeMo's own `tracing.enabled`, no setting of ours.
     """
 
     language: str = "en"
     policy: GatePolicy = field(default_factory=GatePolicy)
     prompt: bool = False
     timeout_s: float | None = None
+    tracing: bool = False
 
     @classmethod
     def from_config(cls, config: Any) -> NemoSettings:
@@ -47,13 +48,14 @@ class NemoSettings:
         data = {} if data is None else data
         if not isinstance(data, Mapping):
             raise NemoConfigError(f"custom_data.{KEY} must be a mapping of settings, not {type(data).__name__}")
-        known = [f.name for f in fields(cls)]
+        known = list(_READERS)
         for key in data:
             if key not in known:
                 close = difflib.get_close_matches(str(key), known, n=1, cutoff=0.4)
                 hint = f"did you mean {close[0]!r}? " if close else ""
                 raise NemoConfigError(f"custom_data.{KEY}.{key} is no setting; {hint}known: {', '.join(known)}")
-        return cls(**{key: _READERS[key](value) for key, value in data.items()})
+        tracing = bool(config.tracing and config.tracing.enabled)
+        return cls(tracing=tracing, **{key: _READERS[key](value) for key, value in data.items()})
 
 
 def _language(value: Any) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from guardrails_plugins.core.outcome import GateOutcome
+
 SPAN = "sentence_gate.sentence"
 
 
@@ -40,6 +42,15 @@ class SentenceSpans:
         self._span(
             str(event.state), list(map(str, event.codes)), {"sentence_gate.withheld_chars": event.withheld_chars}
         )
+
+    def outcome(self, outcome: GateOutcome) -> None:
+        """What one piece of a whole text led to."""
+        if self._tracer is None:
+            return
+        for sentence in outcome.sentences:
+            self.sentence(sentence)
+        if outcome.stopped:
+            self.guard(outcome)
 
     def _span(self, verdict: str, codes: list[str], counts: dict[str, int]) -> None:
         now = time.time_ns()

@@ -100,6 +100,40 @@ async def test_a_langchain_chat_model() -> None:
         assert SECRET not in "".join(items) + message["content"]
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+async def test_a_langchain_models_stream_is_closed_at_the_block() -> None:
+    pytest.importorskip("langchain_core")
+    from langchain_core.language_models.chat_models import BaseChatModel
+    from langchain_core.messages import AIMessageChunk
+    from langchain_core.outputs import ChatGenerationChunk
+
+    seen = {"made": 0, "closed": False}
+
+    class Chat(BaseChatModel):
+        @property
+        def _llm_type(self) -> str:
+            return "counting"
+
+        def _generate(self, *args: Any, **kwargs: Any) -> Any:
+            raise NotImplementedError
+
+        async def _astream(self, *args: Any, **kwargs: Any) -> Any:
+            try:
+                for i in range(0, len(BAD), 8):
+                    seen["made"] += 1
+                    yield ChatGenerationChunk(message=AIMessageChunk(content=BAD[i : i + 8]))
+                    await asyncio.sleep(0)
+            finally:
+                seen["closed"] = True
+
+    items = await collect(LLMRails(config(), llm=Chat()).stream_async(messages=request()))
+    assert items[0] == GOOD_ITEMS[0]
+    assert "guardrails_violation" in items[1]
+    await asyncio.sleep(0.01)
+    assert seen["closed"]
+    assert seen["made"] < 15
+
+
 COLANG_2 = """
 import core
 import guardrails

@@ -105,4 +105,6 @@ async def test_a_span_for_every_judged_sentence_without_its_text(monkeypatch: py
     assert not any("hall" in s.to_json() for s in spans)
     exporter.clear()
     await app.generate_async(messages=request())
+    spans = [s for s in exporter.get_finished_spans() if s.name == "sentence_gate.sentence"]
+    assert [s.attributes["sentence_gate.verdict"] for s in spans] == ["passed", "withheld"]
     assert SECRET not in "\n".join(s.to_json() for s in exporter.get_finished_spans())

@@ -6,15 +6,17 @@ import asyncio
 import gc
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("nemoguardrails")
 
+from nemoguardrails import LLMRails
 from nemoguardrails.exceptions import LLMClientError
 
-from .support import BAD, GOOD, GOOD_ITEMS, SECRET, FakeModel, collect, rails, request
+from .support import BAD, GOOD, GOOD_ITEMS, SECRET, FakeModel, collect, config, rails, request
 
 pytestmark = pytest.mark.framework
 
@@ -208,16 +210,18 @@ async def test_no_task_is_left_behind() -> None:
     assert asyncio.all_tasks() - before == set()
 
 
-async def test_a_check_that_raises_stops_the_stream() -> None:
-    from guardrails_plugins.adapters.nemo import NemoSettings
-    from guardrails_plugins.core.policy import GatePolicy
-
-    def broken(sentence: Any, context: Any) -> Any:
-        raise ValueError(f"quoting {sentence.text}")
-
-    app = rails(FakeModel(GOOD))
-    app.stream_async.func.__self__._settings = NemoSettings(policy=GatePolicy(checks=(broken,)))
+async def test_a_check_that_raises_stops_the_stream(tmp_path: Path) -> None:
+    made = config()
+    (tmp_path / "config.py").write_text(
+        "from guardrails_plugins.adapters.nemo import install\n"
+        "def broken(sentence, context):\n    raise ValueError(f'quoting {sentence.text}')\n"
+        "def init(app):\n    install(app, checks=[broken])\n"
+    )
+    made.config_path = str(tmp_path)
+    app = LLMRails(made, llm=FakeModel(GOOD))
     items = await collect(app.stream_async(messages=request()))
     assert len(items) == 1
     assert error_of(items[0])["sentence_gate"]["codes"] == ["check_failed"]
     assert "1931" not in items[0]
+    message = await app.generate_async(messages=request())
+    assert "1931" not in message["content"]

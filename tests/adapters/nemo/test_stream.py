@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ pytest.importorskip("nemoguardrails")
 
 from nemoguardrails.types import LLMResponseChunk, ToolCall, ToolCallFunction, UsageInfo
 
-from .support import GOOD, GOOD_ITEMS, GOOD_SHOWN, FakeModel, collect, rails, request
+from guardrails_plugins import check_text
+
+from .support import GOOD, GOOD_ITEMS, GOOD_SHOWN, SOURCES, FakeModel, collect, rails, request
 
 pytestmark = pytest.mark.framework
 
@@ -137,3 +140,33 @@ async def test_generate_async_with_a_handler_of_ones_own_is_gated_too() -> None:
 
 def test_the_synchronous_call() -> None:
     assert rails(FakeModel(GOOD)).generate(messages=request())["content"] == GOOD_SHOWN
+
+
+CUT = [
+    (
+        "en",
+        "Hours:\n\n1. Opened in 1931 [S1].\n2. It has 52 desks [S1].\n\n> Yes. **No!** [S2] It ended in 2020 [S2].  \n",
+    ),
+    ("en", "# Hall\n\n| a | b |\n|---|---|\n| 1931 [S1] | 52 [S1] |\n\n```\nx = 52\n```\nIt had 53 desks [S1]. More."),
+    ("de", "Der Saal wurde 1931 eröffnet [S1]. Er hat z. B. 52 Tische [S1]. Gebühren endeten 2020 [S2]!"),
+    ("zh", "阅览室于1931年开放[S1]。有52张桌子[S1]。“很好。”是的。"),
+    ("fa", "تالار در ۱۹۳۱ باز شد [S1]. ۵۲ میز دارد [S1]. پایان."),
+    ("en", "It opened in 1931 [S1]. NO_ANSWER"),
+    ("en", "NO_ANSW is a word. It opened in 1931 [S1]"),
+]
+
+
+@pytest.mark.parametrize(("language", "text"), CUT)
+async def test_chunking_never_matters(language: str, text: str) -> None:
+    chance = random.Random(len(text))
+    expected = check_text(text, SOURCES, language=language)
+    for _ in range(4):
+        cuts = sorted(chance.sample(range(1, len(text)), min(len(text) - 1, chance.randint(0, 25))))
+        pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+        items = await collect(rails(FakeModel(pieces)).stream_async(messages=request(language=language)))
+        shown = "".join(i for i in items if not i.startswith('{"error"'))
+        if expected.state == "refused" and expected.text == "":
+            assert shown == expected.notice
+        else:
+            assert shown == expected.text
+        assert items[-1].startswith('{"error"') is (expected.state == "withheld")
