@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from guardrails_plugins.core.citations import strip_markers
 from guardrails_plugins.core.errors import GateError
 from guardrails_plugins.core.gate import SentenceGate, check_text
-from guardrails_plugins.core.citations import strip_markers
 from guardrails_plugins.core.normalize import normalize
 from guardrails_plugins.core.outcome import GateOutcome, Violation
 from guardrails_plugins.core.policy import GatePolicy

@@ -61,7 +61,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """The words of a language (and of English) that the rules know."""
+    """The words of a language (and of English) that the rules know.
+
+    `endings` are the last four characters of each abbreviation, dot included: a word of three
+    letters or more that does not end so is none.
+    """
 
     never_final: frozenset[str]
     before_number: frozenset[str]
@@ -73,6 +77,7 @@ class Lexicon:
     headings: frozenset[str]
     has_case: bool
     units: frozenset[str]
+    endings: frozenset[str]
 
 
 @functools.cache
@@ -101,6 +106,7 @@ def lexicon(language: str) -> Lexicon:
         ordinal_followers=frozenset(followers),
         headings=frozenset(w.casefold() for p in both for w in p.headings),
         has_case=profile.has_case,
+        endings=frozenset(e[-4:] for e in (*never, *number, *may)),
         units=frozenset(w.casefold().rstrip(".") for p in both for w in _unit_words(p)),
     )
 
@@ -280,6 +286,20 @@ def judge(c: Candidate) -> Answer:
         if answer is not None:
             return answer
     raise AssertionError("the last rule always answers")
+
+
+def is_plain(text: str, dot: int, endings: frozenset[str]) -> bool:
+    """Whether the terminator at `dot` is an ordinary one, at which every rule but the last is silent.
+
+    A word of three lower-case letters that is no abbreviation, or a bracket, then the
+    terminator, one blank and a capital: most boundaries of scripts with capitals.
+    """
+    if text[dot + 1 : dot + 2] != " " or not text[dot + 2 : dot + 3].isupper():
+        return False
+    before = text[dot - 3 : dot]
+    if before.isalpha() and before.islower():
+        return text[dot - 3 : dot + 1] not in endings
+    return before[-1:] == "]"
 
 
 def token_before(text: str, first: int, dot: int) -> str:

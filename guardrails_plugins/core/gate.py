@@ -183,6 +183,14 @@ class SentenceGate:
         self._require_open()
         return self._stop(Event.BROKE, violations=(self._broken(),))
 
+    def discard(self) -> None:
+        """Forget what is held without an outcome: the stream was abandoned. Further calls raise `StreamClosedError`."""
+        self._held.clear()
+        self._splitter.discard()
+        self._refusal.discard()
+        if self._state is State.OPEN:
+            self._state = State.FAILED
+
     def _finish_clean(self, rest: Sentence | None) -> GateOutcome:
         outcome = self._take([rest] if rest else [], last=True)
         if self._state is not State.OPEN:

@@ -39,6 +39,13 @@ def step_pattern(language: str) -> regex.Pattern[str]:
     )
 
 
+@functools.cache
+def step_heads(language: str) -> frozenset[str]:
+    """The letters with which a list marker can begin: those of step words, in either case."""
+    words = {w for tag in (language, "en") for w in load_profile(tag).lists.step_words}
+    return frozenset(c for w in words for c in (w[0].lower(), w[0].upper())) | {"第"}
+
+
 def item_prefix(text: str, position: int, last_number: int, language: str) -> tuple[int, int]:
     """The end of the list marker at `position` (`position` itself when there is none) and its
     number (0 for one without).

@@ -18,11 +18,11 @@ import re
 import regex
 
 from guardrails_plugins.core.bound import cut_position
-from guardrails_plugins.core.boundary import CJK_TERMINATORS, Answer, Candidate, judge, lexicon
+from guardrails_plugins.core.boundary import CJK_TERMINATORS, Answer, Candidate, is_plain, judge, lexicon
 from guardrails_plugins.core.citations import BLANKS, marker_style
 from guardrails_plugins.core.errors import BoundError, FrameError, StreamClosedError
 from guardrails_plugins.core.languages.profile import resolve_language
-from guardrails_plugins.core.lines import is_bold_line, item_prefix, line_kind, starts_structure
+from guardrails_plugins.core.lines import is_bold_line, item_prefix, line_kind, starts_structure, step_heads
 from guardrails_plugins.core.quotes import QuoteState
 from guardrails_plugins.core.sentence import Kind, Rule, Sentence, Span
 
@@ -30,7 +30,7 @@ _TERMINATORS = ".!?…؟۔。！？।॥"
 _INTEREST = re.compile(rf"[{_TERMINATORS}\n\r]")
 _NOT_BLANK = re.compile(r"\S")
 _ALWAYS = re.compile(r"")
-_EVENT = regex.compile(rf"[{_TERMINATORS}]++|[\n\r]")
+_EVENT = re.compile(rf"[{_TERMINATORS}]++|[\n\r]")
 _CLOSERS = "\"'”’»«“›‹)\\]}）］*_~`"
 _TAIL = regex.compile(rf"[{_TERMINATORS}{_CLOSERS}]*+")
 _SPACED_GUILLEMET = regex.compile(rf"[{BLANKS}]{{1,2}}»")
@@ -38,6 +38,8 @@ _BLANK_RUN = regex.compile(rf"[{BLANKS}]*+")
 _SPACE_RUN = regex.compile(r"[\s\x1c-\x1f]*+")
 _LINE_BREAK = regex.compile(r"\r\n|[\n\r]")
 _STRONG_END = regex.compile(rf"(?:[{_TERMINATORS}:：][{_CLOSERS}」』】》]*+|[\]］】])[*_]*+$")
+_INTEREST_SEARCH, _NOT_BLANK_SEARCH, _ALWAYS_SEARCH = _INTEREST.search, _NOT_BLANK.search, _ALWAYS.search
+_EVENT_SEARCH = _EVENT.search
 _ENDLESS = 1 << 60
 
 
@@ -70,6 +72,7 @@ class SentenceSplitter:
         "_room",
         "_scan",
         "_search",
+        "_step_heads",
         "_style",
         "_text",
     )
@@ -79,6 +82,7 @@ class SentenceSplitter:
             raise BoundError(f"max_chars must be a whole number of at least 1, not {max_chars!r}")
         self._language = resolve_language(language)
         self._lexicon = lexicon(self._language)
+        self._step_heads = step_heads(self._language)
         self._style = marker_style(marker)
         self._max_chars = max_chars
         self._text = ""
@@ -88,7 +92,7 @@ class SentenceSplitter:
         self._last_number = 0
         self._closed = False
         self._begin(line_start=True, glued=False)
-        self._search = _NOT_BLANK.search
+        self._search = _NOT_BLANK_SEARCH
         self._room = _ENDLESS
 
     def __repr__(self) -> str:
@@ -104,19 +108,27 @@ class SentenceSplitter:
 
         Raises `StreamClosedError` after `flush` and `FrameError` for anything but a string.
         """
-        if type(text) is not str and not isinstance(text, str):
-            raise FrameError(f"a splitter is fed text (str), not {type(text).__name__}")
         # Most pieces hold nothing that could end a sentence: one search, one append.
-        if self._search(text) is None:
-            self._room -= len(text)
-            if self._room > 0:
+        try:
+            if self._search(text) is None and len(text) < self._room:
+                self._room -= len(text)
                 self._pieces.append(text)
                 return []
+        except TypeError:
+            pass
+        return self._feed(text)
+
+    def _feed(self, text: str) -> list[Sentence]:
+        if not isinstance(text, str):
+            raise FrameError(f"a splitter is fed text (str), not {type(text).__name__}")
         if self._closed:
             raise StreamClosedError("the splitter was flushed; use a new one for the next text")
-        self._pieces.append(text)
-        self._text += "".join(self._pieces)
-        self._pieces.clear()
+        pieces = self._pieces
+        if pieces:
+            pieces.append(text)
+            text = "".join(pieces)
+            pieces.clear()
+        self._text += text
         return self._advance()
 
     def flush(self) -> Sentence | None:
@@ -141,7 +153,7 @@ class SentenceSplitter:
         self._text = ""
         self._pieces.clear()
         self._closed = True
-        self._search = _ALWAYS.search
+        self._search = _ALWAYS_SEARCH
 
     # -- the machine -------------------------------------------------------------------------
 
@@ -155,46 +167,53 @@ class SentenceSplitter:
         self._line_start = line_start
         self._glued = glued
         self._kind = Kind.PROSE
-        self._quotes = QuoteState()
+        self._quotes: QuoteState | None = None
 
     def _advance(self) -> list[Sentence]:
         sentences: list[Sentence] = []
         while True:
             step = self._step()
             if step is None:
-                self._rest()
-                return sentences
+                break
             end, rule = step
             if rule is not None:
                 sentences.append(self._release(end, rule))
             else:
                 self._scan = end
-
-    def _rest(self) -> None:
-        """Choose what the next pieces are searched for, and how much may be kept unread."""
-        if self._first < 0 or (self._scan < len(self._text) and self._text[-1].isspace()):
-            self._search, self._room = _NOT_BLANK.search, _ENDLESS
-        elif self._scan < len(self._text) or len(self._text) > self._bound:
-            self._search, self._room = _ALWAYS.search, 0
+        # Choose what the next pieces are searched for, and how much may be kept unread.
+        text, size = self._text, len(self._text)
+        if self._first < 0 or (self._scan < size and text[-1].isspace()):
+            self._search, self._room = _NOT_BLANK_SEARCH, _ENDLESS
+        elif self._scan < size or size > self._bound:
+            self._search, self._room = _ALWAYS_SEARCH, 0
         else:
-            self._search = _INTEREST.search
-            self._room = self._bound - len(self._text) + 1
+            self._search, self._room = _INTEREST_SEARCH, self._bound - size + 1
+        return sentences
 
     def _step(self) -> tuple[int, Rule | None] | None:
         """The next decision: a boundary (its end, its rule), a position to go on from (and None), or None to wait."""
         text = self._text
         if self._first < 0 and not self._locate_first():
             return None
-        found = _EVENT.search(text, max(self._scan, self._first))
+        found = _EVENT_SEARCH(text, max(self._scan, self._first))
         if found is None or found.end() > self._bound:
             if len(text) > self._bound:
                 return self._cut()
             if found is None:
                 self._scan = len(text)
             return None
-        if text[found.start()] in "\n\r":
-            return self._at_newline(found.start())
-        return self._at_terminator(found.start(), found.end())
+        start, end = found.span()
+        if end >= len(text):
+            if text[start] in "\n\r":
+                return self._at_newline(start)
+            return None  # the run may go on
+        if text[end] == " " and end - start == 1 and is_plain(text, start, self._lexicon.endings):
+            self._classify(start)
+            if self._kind is Kind.PROSE or self._kind is Kind.ITEM:
+                return end, Rule.TERMINATOR
+        if text[start] in "\n\r":
+            return self._at_newline(start)
+        return self._at_terminator(start, end)
 
     def _locate_first(self) -> bool:
         found = _NOT_BLANK.search(self._text)
@@ -202,8 +221,7 @@ class SentenceSplitter:
             return False
         self._first = found.start()
         self._bound = self._first + self._max_chars
-        lead = self._text[: self._first]
-        if "\n" in lead or "\r" in lead:
+        if self._first and _LINE_BREAK.search(self._text, 0, self._first):
             self._line_start, self._glued = True, False
         return True
 
@@ -214,6 +232,11 @@ class SentenceSplitter:
         text, first = self._text, self._first
         self._body = max(first, 0)
         if first < 0:
+            return
+        head = text[first]
+        if head.isalpha() and head not in self._step_heads and text[first + 1 : first + 2] not in (")", "）"):
+            if self._fence:
+                self._kind = Kind.CODE
             return
         if self._fence:
             self._kind = Kind.CODE
@@ -226,13 +249,13 @@ class SentenceSplitter:
 
     def _at_terminator(self, start: int, end: int) -> tuple[int, Rule | None] | None:
         text = self._text
-        if end >= len(text):
-            return None  # the run may go on
         self._classify(start)
         if self._kind in (Kind.CODE, Kind.ROW, Kind.HEADING):
             return end, None
         cjk = any(c in CJK_TERMINATORS for c in text[start:end])
         if cjk:
+            if self._quotes is None:
+                self._quotes = QuoteState()
             tail = self._quotes.close(text, self._first, start, end)
             if tail is None:
                 return None
@@ -395,8 +418,7 @@ class SentenceSplitter:
     def _sentence(self, end: int, rule: Rule, *, trailing: bool = False) -> Sentence:
         raw = self._text[:end]
         first = self._first if self._first >= 0 else len(raw)
-        text = raw[first:].rstrip() if trailing else raw[first:]
-        lead = raw[:first]
+        text = raw[first:].rstrip() if trailing else raw[first:] if first else raw
         if self._kind is Kind.PROSE and rule is Rule.FLUSH and self._is_heading(text):
             self._kind = Kind.HEADING
         if self._kind is Kind.CODE and text.startswith(("```", "~~~")):
@@ -404,6 +426,6 @@ class SentenceSplitter:
         if self._number:
             self._last_number = self._number
         prefix = min(max(self._body - first, 0), len(text)) if self._kind is Kind.ITEM else 0
-        paragraph = len(_LINE_BREAK.findall(lead)) > 1
+        paragraph = first > 1 and len(_LINE_BREAK.findall(raw, 0, first)) > 1
         start = self._base + first
         return Sentence(text, raw, Span(start, start + len(text)), rule, paragraph, self._kind, prefix)

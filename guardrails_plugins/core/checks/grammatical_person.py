@@ -27,9 +27,9 @@ NUMBERED_NOUNS = frozenset(
      "model", "nivel", "nível", "number", "parte", "part", "partie", "phase", "schedule", "section", "stage", "step",
      "stufe", "table", "teil", "tier", "title", "tome", "tomo", "type", "volume", "vol", "war", "world", "i", "ii",
      "iii", "factor", "form", "formula", "goal", "generation", "mark", "method", "option", "plan", "pillar",
-     "region", "round", "series", "session", "title", "suite", "ste", "apt", "apartment", "unit", "gate", "zone",
-     "zona", "tipo", "fase", "fase", "grado", "grau", "artículo", "artigo", "libro", "anexo", "anhang", "abschnitt",
-     "artikel", "annexe", "titre", "niveau", "titel", "phase", "guerra", "guerre", "krieg", "weltkrieg", "mundial",
+     "region", "round", "series", "session", "suite", "ste", "apt", "apartment", "unit", "gate", "zone",
+     "zona", "tipo", "fase", "grado", "grau", "artículo", "artigo", "libro", "anexo", "anhang", "abschnitt",
+     "artikel", "annexe", "titre", "niveau", "titel", "guerra", "guerre", "krieg", "weltkrieg", "mundial",
      "mondiale"}
 )  # fmt: skip
 _REGNAL_NEXT = regex.compile(r"\s*+(?:[,.;:)\]/&]|['’]s\b|of\b|and II\b|or II\b|&|[–-]\s*+I|\(|$)")
