@@ -64,6 +64,8 @@ async def gate_stream(
         while not machine.over:
             events = await _next_events(machine, source, held, timeout_s)
             machine.shown(events)
+            if machine.over:
+                source.cancel()  # before anything is shown: a slow consumer must not keep the provider writing
             for event in events:
                 yield event
         events = await held.rest(machine)

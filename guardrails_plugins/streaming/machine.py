@@ -99,7 +99,7 @@ class StreamMachine:
         return [ErrorEvent(code, message)]
 
     def fail_check(self) -> list[GateEvent]:
-        """A check outside the gate raised or timed out: the sentence that waited for it and all after it are dropped."""
+        """A check outside the gate raised or timed out: its sentence and all after it are dropped."""
         if self.gate.state is State.OPEN:
             return self._events(self.gate.fail())
         self.over = self._broken = True
@@ -140,7 +140,13 @@ class StreamMachine:
             self._notice = outcome.notice
         if outcome.stopped:
             self.over = True
-            guard = GuardEvent(outcome.codes, outcome.notice, outcome.withheld_chars, outcome.state, _stopping(outcome))
+            guard = GuardEvent(
+                tuple(map(str, outcome.codes)),
+                outcome.notice,
+                outcome.withheld_chars,
+                outcome.state,
+                _stopping(outcome),
+            )
             self._log(guard)
             events.append(guard)
         return events

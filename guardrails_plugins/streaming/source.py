@@ -14,7 +14,7 @@ CLOSE_TIMEOUT_S = 2.0
 """Seconds that a source may take to close before the stream ends without waiting for it."""
 
 
-class SourceEnded(Exception):  # noqa: N818 - a signal, not an error
+class SourceEnded(Exception):
     """The source has no further frame."""
 
 
@@ -46,6 +46,11 @@ class AsyncSource:
         else:
             asked.set_result(answer)
         return answer
+
+    def cancel(self) -> None:
+        """Begin to close, without waiting."""
+        if self._task is not None:
+            self._task.cancel()
 
     async def close(self) -> None:
         """Close the source; returns when it is closed, or after `CLOSE_TIMEOUT_S`."""
