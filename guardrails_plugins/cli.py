@@ -57,13 +57,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     try:
         return int(args.run(args))
+    except BrokenPipeError:
+        # The reader of our output has left (`| head`); nothing more can be said, also not at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (GateError, OSError) as error:
         print(f"sentence-gate {args.command}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        return 0
 
 
 def _load(name: str) -> ModuleType | None:

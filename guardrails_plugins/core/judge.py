@@ -89,7 +89,8 @@ class Judge:
         if not sentence or (sentence.kind is Kind.CODE and self._policy.code == "exempt"):
             return Prepared(sentence, shown, None)
         body = shown.strip()
-        markers = tuple(self._style.find(sentence.text))
+        # Citations that are off are ignored: their markers are taken out, and mean nothing.
+        markers = () if self._policy.citations == "off" else tuple(self._style.find(sentence.text))
         cited = frozenset(n for m in markers for n in m.numbers if 1 <= n <= len(self._index))
         policy = self._policy
         values = (

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import pickle
-import time
 import traceback
 from typing import Any
 
@@ -334,7 +333,9 @@ LONG = {
 @pytest.mark.parametrize("name", LONG)
 def test_a_hundred_thousand_characters_are_judged(name: str) -> None:
     text = (LONG[name] * 100_000)[:100_000]
-    gate = SentenceGate(["a 1"], policy=dataclasses.replace(GatePolicy().shadow(), keep_markers=True, refusal_token=None))
+    gate = SentenceGate(
+        ["a 1"], policy=dataclasses.replace(GatePolicy().shadow(), keep_markers=True, refusal_token=None)
+    )
     released = "".join(gate.feed(text[i : i + 7]).text for i in range(0, len(text), 7))
     assert released + gate.finish().text == text
 
