@@ -16,13 +16,6 @@ LABELS = {
     **dict.fromkeys(("grounded", "clean", "supported"), False),
     **dict.fromkeys(("ungrounded", "unsupported", "violation"), True),
 }
-    "grounded": False,
-    "clean": False,
-    "supported": False,
-    "ungrounded": True,
-    "unsupported": True,
-    "violation": True,
-}
 """Labels of a whole answer; any other says nothing about it."""
 
 
@@ -32,7 +25,9 @@ class RecordingError(GateError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One recorded answer; `id` is "" where it names none. `spans` are the ungrounded ranges in it (code points, half-open), None where
+    """One recorded answer; `id` is "" where it names none.
+
+    `spans` are the ungrounded ranges in it (code points, half-open), None where
     nobody marked any; `bad` whether the whole answer is labelled as ungrounded, None where unlabelled."""
 
     id: str
