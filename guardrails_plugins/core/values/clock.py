@@ -10,7 +10,7 @@ from guardrails_plugins.core.values.scan import Scan
 
 _CLOCK = regex.compile(r"(?<![\d:.])(\d{1,2})[:٫](\d{1,2})(?::(\d{2}))?(?![\d]|:\d)")
 _CJK = regex.compile(r"(\d{1,2}) ?[点點时時](?: ?(\d{1,2}) ?分|(半))?")
-_HOUR_MARK = regex.compile(r"(\d{1,2}) ?[hH](?:(\d{2})|(?= |$|[,.;)]))(?!\p{L})")
+_HOUR_MARK = regex.compile(r"(\d{1,2}) ?[hH](?: ?(\d{2})(?!\d)|(?= |$|[,.;)]))(?!\p{L})")
 _DOTTED = regex.compile(r"(\d{1,2})\.(\d{2})(?!\d)")
 _HOUR = regex.compile(r"(\d{1,2})(?![\d:]|[.,]\d)")
 HALF_DAY = 720
