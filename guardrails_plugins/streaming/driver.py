@@ -11,6 +11,7 @@ from typing import Any
 
 from guardrails_plugins.core.errors import FrameError
 from guardrails_plugins.core.gate import SentenceGate
+from guardrails_plugins.core.usage import UsageMeter
 from guardrails_plugins.streaming.events import DoneEvent, ErrorEvent, GateEvent, GuardEvent, SentenceEvent
 from guardrails_plugins.streaming.machine import StreamMachine
 from guardrails_plugins.streaming.record import Recorder
@@ -43,6 +44,7 @@ async def gate_stream(
     prompt_text: str | None = None,
     request_id: str | None = None,
     record: Recorder | None = None,
+    meter: UsageMeter | None = None,
 ) -> AsyncGenerator[GateEvent, None]:
     """Drive an asynchronous provider stream through a gate.
 
@@ -51,12 +53,13 @@ async def gate_stream(
     `checks` run on each passed sentence while the model writes on; release stays in order, and
     one that returns false, raises, or takes longer than `check_timeout_s` stops the stream.
     `prompt_text` is counted when the provider reports no input tokens. `record` keeps the raw
-    answer, withheld text included (off by default).
+    answer, withheld text included (off by default). `meter` is filled as the stream runs: it
+    also counts a stream that its consumer leaves, which has no `DoneEvent`.
 
     Yields `SentenceEvent`s, at most one `GuardEvent` or `ErrorEvent`, and a `DoneEvent` last.
     The source is closed on every way out: a stop, an error, `aclose()`, cancellation.
     """
-    machine = StreamMachine(gate, prompt_text=prompt_text, request_id=request_id, record=record)
+    machine = StreamMachine(gate, prompt_text=prompt_text, request_id=request_id, record=record, meter=meter)
     source = AsyncSource(chunks)
     held = _Held(checks, check_timeout_s)
     finished = False
@@ -190,12 +193,13 @@ def gate_stream_sync(
     prompt_text: str | None = None,
     request_id: str | None = None,
     record: Recorder | None = None,
+    meter: UsageMeter | None = None,
 ) -> Generator[GateEvent, None, None]:
     """The same for a plain iterator, which is closed when its current `next()` has returned.
 
     A stall cannot be interrupted here: set a read timeout on the provider's client.
     """
-    machine = StreamMachine(gate, prompt_text=prompt_text, request_id=request_id, record=record)
+    machine = StreamMachine(gate, prompt_text=prompt_text, request_id=request_id, record=record, meter=meter)
     finished = False
     try:
         iterator = _sync_iterator(chunks)

@@ -31,11 +31,12 @@ class StreamMachine:
         prompt_text: str | None = None,
         request_id: str | None = None,
         record: Recorder | None = None,
+        meter: UsageMeter | None = None,
     ) -> None:
         self.gate = gate
         self.over = False
         self.reader = FrameReader()
-        self.meter = UsageMeter()
+        self.meter = UsageMeter() if meter is None else meter
         self._request_id = request_id
         self._recording = Recording(record, request_id)
         self._released = 0
