@@ -60,8 +60,8 @@ class Answer:
         )
         yield "sources", {"id": self.id, "sources": [_source(n, f) for n, f in enumerate(found, 1)]}
         if not found:
-            for event in self._refused():
-                yield event
+            for refused in self._refused():
+                yield refused
             return
         with answer_span(self.id, self._ask.language, len(found)) as span:
             stream = self._stream(found)

@@ -23,9 +23,9 @@ from guardrails_plugins.server.sse import HEADERS, PING, encode
 logger = logging.getLogger("guardrails_plugins")
 
 DESCRIPTION = """Events of the stream: `sources` (id, sources), `sentence` (text, cited), `guard` (codes, notice,
-withheld_chars, state), `error` (code, message), `done` (state, notice, released, usage, tool_calls). A comment keeps the
-connection open every 15 seconds. The states `completed`, `withheld`, `refused`, `truncated` and `failed` are told apart in
-`done`, also when no text came."""
+withheld_chars, state), `error` (code, message), `done` (state, notice, released, usage, tool_calls). A comment keeps
+the connection open every 15 seconds. The states `completed`, `withheld`, `refused`, `truncated` and `failed` are told
+apart in `done`, also when no text came."""
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]

@@ -20,24 +20,29 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        made = {"registry": self.registry}
-        self.sentences = Counter("sentence_gate_sentences", "Sentences released", **made)
-        self.stops = Counter("sentence_gate_stops", "Stops by code", ["code"], **made)
-        self.answers = Counter("sentence_gate_answers", "Answers by final state", ["state"], **made)
+        registry = self.registry
+        self.sentences = Counter("sentence_gate_sentences", "Sentences released", registry=registry)
+        self.stops = Counter("sentence_gate_stops", "Stops by code", ["code"], registry=registry)
+        self.answers = Counter("sentence_gate_answers", "Answers by final state", ["state"], registry=registry)
         self.hold = Histogram(
             "sentence_gate_hold_seconds",
             "From the arrival of a sentence's first character to its release",
             buckets=BUCKETS,
-            **made,
+            registry=registry,
         )
         self.first = Histogram(
-            "sentence_gate_first_sentence_seconds", "From the request to the first sentence", buckets=BUCKETS, **made
+            "sentence_gate_first_sentence_seconds",
+            "From the request to the first sentence",
+            buckets=BUCKETS,
+            registry=registry,
         )
-        self.open = Gauge("sentence_gate_open_streams", "Streams that are open now", **made)
+        self.open = Gauge("sentence_gate_open_streams", "Streams that are open now", registry=registry)
         self.closings = Counter(
-            "sentence_gate_provider_closings", "Provider streams closed, by cause", ["cause"], **made
+            "sentence_gate_provider_closings", "Provider streams closed, by cause", ["cause"], registry=registry
         )
-        self.tokens = Counter("sentence_gate_tokens", "Tokens, reported and estimated", ["direction", "source"], **made)
+        self.tokens = Counter(
+            "sentence_gate_tokens", "Tokens, reported and estimated", ["direction", "source"], registry=registry
+        )
 
     def count_usage(self, usage: Usage) -> None:
         """Add one stream's tokens."""

@@ -142,9 +142,6 @@ class _Reader:
         needs = frozenset({"clock"})
         surface = self._text[start : time.end].lower()
         readings = tuple(Reading(f"t:{m}" if time.exact else f"h:{m}", surface, needs) for m in time.minutes)
-        ratio = _RATIO.match(self._text, start)
-        if ratio is not None:
-            readings += (Reading(f"r:{ratio.group()}", ratio.group()),)
         return [self._value("time", start, time.end, readings)], time.end
 
     def _numbers(self, start: int) -> tuple[list[Value], int]:
