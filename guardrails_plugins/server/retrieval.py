@@ -69,7 +69,7 @@ class Library:
                 "CREATE TABLE IF NOT EXISTS passages"
                 " (id INTEGER PRIMARY KEY, document TEXT, number INTEGER, title TEXT, text TEXT)"
             )
-            db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5(words, content='', contentless_delete=1)")
+            db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5(words)")
             db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(terms, row)")
 
     def close(self) -> None:
