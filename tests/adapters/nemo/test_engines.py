@@ -1,9 +1,8 @@
-"""Other ways into NeMo: Guardrails (IORails), LangChain models, Colang 2, the chat command."""
+"""Other ways into NeMo: Guardrails (IORails), LangChain models, Colang 2."""
 
 from __future__ import annotations
 
 import asyncio
-import importlib
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +15,15 @@ from nemoguardrails.exceptions import StreamingNotSupportedError
 
 from .support import (
     BAD,
-    CONFIG_PY,
     FOLDER,
     GOOD,
     GOOD_ITEMS,
     GOOD_SHOWN,
-    KNOWLEDGE,
-    SEARCH,
     SECRET,
     FakeModel,
     collect,
     config,
     request,
-    write,
 )
 
 pytestmark = pytest.mark.framework
@@ -185,27 +180,3 @@ async def test_colang_2_without_streaming(tmp_path: Path) -> None:
 async def test_colang_2_does_not_stream_and_says_so(tmp_path: Path) -> None:
     with pytest.raises(StreamingNotSupportedError, match="Colang 2"):
         colang_2(tmp_path, GOOD).stream_async(messages=request())
-
-
-def test_the_chat_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """`nemoguardrails chat --streaming` over a folder with a knowledge base, nothing else."""
-    chat = importlib.import_module("nemoguardrails.cli.chat")
-    write(tmp_path, yaml=SEARCH)
-    (tmp_path / "config.py").write_text(CONFIG_PY.replace("install(app)", "app.llm = FakeModel(BAD)\n    install(app)"))
-    (tmp_path / "kb").mkdir()
-    (tmp_path / "kb" / "hall.md").write_text(KNOWLEDGE)
-    lines = iter(["When did the hall open?"])
-
-    def read(*_: Any) -> str:
-        try:
-            return next(lines)
-        except StopIteration:
-            raise EOFError from None
-
-    monkeypatch.setattr("builtins.input", read)
-    with pytest.raises(EOFError):
-        asyncio.run(chat._run_chat_v1_0(config_path=str(tmp_path), streaming=True))
-    printed = capsys.readouterr().out
-    assert "The hall opened in 1931." in printed
-    assert "Blocked by sentence gate rails" in printed
-    assert SECRET not in printed
