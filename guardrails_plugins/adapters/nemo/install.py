@@ -16,11 +16,12 @@ from nemoguardrails.types import LLMModel
 from guardrails_plugins.adapters.nemo import session as sessions
 from guardrails_plugins.adapters.nemo import sources as origin
 from guardrails_plugins.adapters.nemo.action import sentence_gate
-from guardrails_plugins.adapters.nemo.flow import provide_flow
+from guardrails_plugins.adapters.nemo.calls import gated_events, gated_messages, gated_options
+from guardrails_plugins.adapters.nemo.flow import check_flow, provide_flow
 from guardrails_plugins.adapters.nemo.items import GatedItems
 from guardrails_plugins.adapters.nemo.model import GatedModel, final_text
 from guardrails_plugins.adapters.nemo.relay import relay
-from guardrails_plugins.adapters.nemo.settings import ACTION, NemoSettings, check_config, fixed_texts
+from guardrails_plugins.adapters.nemo.settings import ACTION, NemoSettings, check_config, check_model, fixed_texts
 from guardrails_plugins.core.checks.base import Check
 
 _INSTALLED = "_sentence_gate_installed"
@@ -40,8 +41,10 @@ def install(app: Any, *, checks: Iterable[Check] = ()) -> None:
     if own := tuple(checks):
         settings = replace(settings, policy=replace(settings.policy, checks=(*settings.policy.checks, *own)))
     check_config(app.config)
+    check_model(app.llm)
     if app.config.colang_version == "1.0":
         provide_flow(app)
+    check_flow(app.config)
     app.register_action(sentence_gate, ACTION)
     setattr(app, _INSTALLED, True)
     gated = _Gated(app, settings)
@@ -66,7 +69,8 @@ class _Gated:
         self._armed = False
 
     def update_llm(self, original: Callable[[Any], None], llm: Any) -> None:
-        """NeMo's own, then gated."""
+        """NeMo's own, then gated. Raises `NemoConfigError` for a model that records text unjudged."""
+        check_model(llm)
         original(llm)
         self._gate_models()
 
@@ -81,11 +85,12 @@ class _Gated:
     ) -> Any:
         """NeMo's own, within a session; its answers are judged by the model wrapper and the flow."""
         self._arm()
+        options = gated_options(options)
         session = sessions.current()
         if session is not None and session.streaming and session.generation is None and streaming_handler is not None:
             session.generation = asyncio.current_task()
         else:
-            messages = origin.plain(messages)
+            messages = origin.plain(gated_messages(messages))
             session = self._session(messages, prompt)
         with sessions.Entered(session):
             return await original(
@@ -110,7 +115,7 @@ class _Gated:
                 "use generate_async, or Colang 1 for streams"
             )
         self._arm()
-        messages = origin.plain(messages)
+        messages = origin.plain(gated_messages(messages))
         session = self._session(messages, prompt, streaming=True)
         if generator is not None:
             if isinstance(generator, GatedItems):
@@ -133,13 +138,13 @@ class _Gated:
         """NeMo's own, with the sources of the events' context updates."""
         self._arm()
         with sessions.Entered(self._session(_messages_of(events), None)):
-            return await original(events)
+            return await original(gated_events(events))
 
     async def process_events_async(self, original: Any, events: Any, state: Any = None, blocking: bool = False) -> Any:
         """NeMo's own, with the sources of the events' context updates."""
         self._arm()
         with sessions.Entered(self._session(_messages_of(events), None)):
-            return await original(events, state, blocking)
+            return await original(gated_events(events), state, blocking)
 
     def _session(self, messages: Any, prompt: str | None, *, streaming: bool = False) -> sessions.Session:
         question = prompt if isinstance(prompt, str) else origin.question_of(messages)

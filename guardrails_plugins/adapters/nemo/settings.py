@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nemoguardrails import InstrumentedLLMModel
+
 from guardrails_plugins.adapters.nemo.errors import NemoConfigError
 from guardrails_plugins.core.errors import GateError
 from guardrails_plugins.core.languages.profile import load_profile, resolve_language
@@ -97,7 +99,13 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 def check_config(config: Any) -> None:
     """Refuse a configuration with which the gate would not hold. Raises `NemoConfigError`."""
     if config.colang_version != "1.0":
-        return  # Colang 2 calls the action from a flow of the user's; streams are refused per call
+        # Colang 2 calls the action from a flow of the user's; streams are refused per call.
+        if config.tracing and config.tracing.enabled and config.tracing.enable_content_capture:
+            raise NemoConfigError(
+                "set tracing.enable_content_capture to False: with Colang 2 NeMo records what the model "
+                "wrote before a flow hands it to the gate"
+            )
+        return
     output = config.rails.output
     listed = output.flows.count(FLOW)
     if listed != 1:
@@ -123,6 +131,17 @@ def check_config(config: Any) -> None:
             "set rails.dialog.single_call.enabled to False: "
             "in that mode the model's answer reaches NeMo mixed with intent lines"
         )
+
+
+def check_model(model: Any) -> None:
+    """Refuse a model that records text before the gate has read it. Raises `NemoConfigError`."""
+    while model is not None and not isinstance(model, str):
+        if isinstance(model, InstrumentedLLMModel) and model._content_capture_enabled:
+            raise NemoConfigError(
+                "set content_capture_enabled=False on the InstrumentedLLMModel given as llm: "
+                "its spans would hold the model's text before it is judged"
+            )
+        model = getattr(model, "wrapped_model", None)
 
 
 def fixed_texts(config: Any) -> frozenset[str]:

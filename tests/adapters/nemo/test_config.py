@@ -113,3 +113,28 @@ async def test_ones_own_folder_needs_the_flow_in_config_yml_and_two_lines_in_con
         assert (await app.generate_async(messages=request()))["content"] == GOOD_SHOWN
     blocked = LLMRails(config, llm=FakeModel(BAD))
     assert (await blocked.generate_async(messages=request()))["content"].startswith("The answer stops here")
+
+
+@pytest.mark.parametrize(
+    "line", ["$outcome = execute other_check", "bot refuse to respond", "$sentence_gate = execute Sentence_Gate"]
+)
+def test_a_flow_of_that_name_that_runs_something_else(line: str, tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "rails.co").write_text(f"define subflow sentence gate\n  {line}\n")
+    (tmp_path / "config.py").write_text((FOLDER / "config.py").read_text())
+    with pytest.raises(RuntimeError) as caught:
+        LLMRails(RailsConfig.from_path(str(tmp_path)), llm=FakeModel(""))
+    assert isinstance(caught.value.__cause__, NemoConfigError)
+    assert "execute sentence_gate" in str(caught.value.__cause__)
+
+
+def test_a_model_whose_spans_would_hold_unjudged_text_is_refused() -> None:
+    from nemoguardrails import InstrumentedLLMModel
+
+    recording = InstrumentedLLMModel(FakeModel(""), content_capture_enabled=True)
+    with pytest.raises(RuntimeError) as caught:
+        rails(recording)
+    assert "content_capture_enabled=False" in str(caught.value.__cause__)
+    app = rails(InstrumentedLLMModel(FakeModel(""), content_capture_enabled=False))
+    with pytest.raises(NemoConfigError, match="content_capture_enabled=False"):
+        app.update_llm(recording)

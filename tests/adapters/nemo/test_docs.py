@@ -15,7 +15,7 @@ import yaml
 from guardrails_plugins.adapters.nemo import NemoSettings
 
 from .support import FOLDER, FakeModel
-from .test_engines import COLANG_2
+from .test_colang_2 import GATE
 
 pytestmark = pytest.mark.framework
 
@@ -37,7 +37,7 @@ def test_every_setting_is_explained() -> None:
 
 
 def test_the_colang_is_the_tested_one() -> None:
-    assert blocks("colang")[0].strip() in COLANG_2
+    assert blocks("colang")[0].strip() in GATE
 
 
 async def test_the_ten_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

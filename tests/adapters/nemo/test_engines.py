@@ -1,21 +1,18 @@
-"""Other ways into NeMo: Guardrails (IORails), LangChain models, Colang 2."""
+"""Other ways into NeMo: Guardrails (IORails), LangChain models."""
 
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("nemoguardrails")
 
-from nemoguardrails import Guardrails, LLMRails, RailsConfig
-from nemoguardrails.exceptions import StreamingNotSupportedError
+from nemoguardrails import Guardrails, LLMRails
 
 from .support import (
     BAD,
-    FOLDER,
     GOOD,
     GOOD_ITEMS,
     GOOD_SHOWN,
@@ -127,56 +124,3 @@ async def test_a_langchain_models_stream_is_closed_at_the_block() -> None:
     await asyncio.sleep(0.01)
     assert seen["closed"]
     assert seen["made"] < 15
-
-
-COLANG_2 = """
-import core
-import guardrails
-import llm
-
-flow main
-  activate llm continuation
-  activate greeting
-
-flow greeting
-  user said "When did the hall open?"
-  $answer = await LookUpAction()
-  bot say $answer
-
-flow output rails $output_text
-  $gate = await SentenceGateAction(text=$output_text)
-  if $gate.is_blocked
-    $notice = $gate.metadata["notice"]
-    bot say $notice
-    abort
-  if $gate.is_transform
-    global $bot_message
-    $bot_message = $gate.transform_text["bot_message"]
-"""
-
-
-def colang_2(tmp_path: Path, text: str) -> LLMRails:
-    (tmp_path / "config.yml").write_text("colang_version: '2.x'\nmodels: []\n")
-    (tmp_path / "main.co").write_text(COLANG_2)
-    (tmp_path / "config.py").write_text((FOLDER / "config.py").read_text())
-    app = LLMRails(RailsConfig.from_path(str(tmp_path)), llm=FakeModel(text))
-
-    async def look_up() -> str:
-        return text
-
-    app.register_action(look_up, "LookUpAction")
-    return app
-
-
-async def test_colang_2_without_streaming(tmp_path: Path) -> None:
-    messages = request()
-    message = await colang_2(tmp_path, GOOD).generate_async(messages=messages)
-    assert message["content"] == GOOD_SHOWN
-    message = await colang_2(tmp_path, BAD).generate_async(messages=messages)
-    assert message["content"].startswith("The answer stops here")
-    assert SECRET not in repr(message)
-
-
-async def test_colang_2_does_not_stream_and_says_so(tmp_path: Path) -> None:
-    with pytest.raises(StreamingNotSupportedError, match="Colang 2"):
-        colang_2(tmp_path, GOOD).stream_async(messages=request())
