@@ -1,4 +1,4 @@
-"""Other ways into NeMo: Guardrails (IORails), LangChain models."""
+"""The engine behind `Guardrails(...)`, and the driver for the time after LLMRails."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 
 pytest.importorskip("nemoguardrails")
 
-from nemoguardrails import Guardrails, LLMRails
+from nemoguardrails import Guardrails
 
+from .provider import MODEL, Provider
 from .support import (
     BAD,
     GOOD,
@@ -20,6 +21,7 @@ from .support import (
     FakeModel,
     collect,
     config,
+    everything,
     request,
 )
 
@@ -39,10 +41,29 @@ async def test_guardrails_falls_back_to_llmrails_with_our_rail() -> None:
     assert await collect(app.stream_async(messages=request())) == GOOD_ITEMS
 
 
-async def test_guardrails_without_a_model_of_ones_own_falls_back_too() -> None:
-    from nemoguardrails.guardrails.iorails import IORails
+async def test_guardrails_with_the_model_of_its_configuration_falls_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without `llm=` it is our flow alone that keeps NeMo from taking IORails, which knows no rail of one's own."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with Provider({"word-good": GOOD, "word-bad": BAD}) as provider:
+        model = f"models: [{{type: main, engine: openai, model: {MODEL}, parameters: {{base_url: '{provider.url}'}}}}]"
+        app = Guardrails(config(yaml=model))
+        assert not app.use_iorails_engine
+        assert await collect(app.stream_async(messages=request(question="word-good"))) == GOOD_ITEMS
+        items = await collect(app.stream_async(messages=request(question="word-bad")))
+        assert items[0] == GOOD_ITEMS[0]
+        assert "guardrails_violation" in items[1]
+        message = await app.generate_async(messages=request(question="word-bad"))
+        assert SECRET not in repr((items, message, everything(app.explain())))
+        for _ in range(100):
+            if provider.requests[1]["gone"]:
+                break
+            await asyncio.sleep(0.01)
+        assert provider.requests[1]["gone"]
 
-    assert IORails.unsupported_reason(config(), None) is not None
+
+def test_iorails_alone_refuses_our_rail() -> None:
+    with pytest.raises(ValueError, match="IORails cannot be used"):
+        Guardrails(config(), require_iorails=True)
 
 
 async def test_guardrails_aclose_closes_the_provider() -> None:
@@ -72,55 +93,3 @@ async def test_the_driver_around_another_engines_stream() -> None:
     gate = SentenceGate(request()[0]["content"]["sources"])
     shown = [e.text async for e in gate_stream(engine(), gate) if e.type == "sentence"]
     assert shown == GOOD_ITEMS[:1]
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-async def test_a_langchain_chat_model() -> None:
-    pytest.importorskip("langchain_core")
-    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-    from langchain_core.messages import AIMessage
-
-    for text, blocked in ((GOOD, False), (BAD, True)):
-        model = GenericFakeChatModel(messages=iter([AIMessage(content=text)] * 4))
-        app = LLMRails(config(), llm=model)
-        items = await collect(app.stream_async(messages=request()))
-        assert items[0] == GOOD_ITEMS[0]
-        assert ("guardrails_violation" in items[-1]) is blocked
-        assert blocked or items == GOOD_ITEMS
-        message = await app.generate_async(messages=request())
-        assert (message["content"] == GOOD_SHOWN) is not blocked
-        assert SECRET not in "".join(items) + message["content"]
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-async def test_a_langchain_models_stream_is_closed_at_the_block() -> None:
-    pytest.importorskip("langchain_core")
-    from langchain_core.language_models.chat_models import BaseChatModel
-    from langchain_core.messages import AIMessageChunk
-    from langchain_core.outputs import ChatGenerationChunk
-
-    seen = {"made": 0, "closed": False}
-
-    class Chat(BaseChatModel):
-        @property
-        def _llm_type(self) -> str:
-            return "counting"
-
-        def _generate(self, *args: Any, **kwargs: Any) -> Any:
-            raise NotImplementedError
-
-        async def _astream(self, *args: Any, **kwargs: Any) -> Any:
-            try:
-                for i in range(0, len(BAD), 8):
-                    seen["made"] += 1
-                    yield ChatGenerationChunk(message=AIMessageChunk(content=BAD[i : i + 8]))
-                    await asyncio.sleep(0)
-            finally:
-                seen["closed"] = True
-
-    items = await collect(LLMRails(config(), llm=Chat()).stream_async(messages=request()))
-    assert items[0] == GOOD_ITEMS[0]
-    assert "guardrails_violation" in items[1]
-    await asyncio.sleep(0.01)
-    assert seen["closed"]
-    assert seen["made"] < 15
