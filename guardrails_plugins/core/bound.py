@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import regex
 
 from guardrails_plugins.core.citations import MAX_MARKER_CHARS, MarkerStyle
@@ -11,7 +13,7 @@ OVERRUN = 64
 _LOOKBACK = 256
 """Code points before the bound in which a token that stands across it can start."""
 
-_SPACE = regex.compile(r"[\s\x1c-\x1f]++")
+_SPACE = re.compile(r"[\s\x1c-\x1f]++")
 # The characters of numbers, URLs, addresses and identifiers; scripts without blanks apart.
 _RUN = r"[[\w\p{M}.,:/'’@%&=?#~+\-$€£¥₹٫٬]--[\p{Han}\p{Hiragana}\p{Katakana}]]"
 _RUN_BEFORE = regex.compile(rf"(?r){_RUN}*+", regex.V1)

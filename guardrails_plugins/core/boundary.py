@@ -8,19 +8,22 @@ An answer never changes when more text arrives: a rule that cannot know yet says
 from __future__ import annotations
 
 import enum
-import functools
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import regex
 
-from guardrails_plugins.core.languages.profile import LanguageProfile, load_profile
+from guardrails_plugins.core.lexicon import Lexicon
 from guardrails_plugins.core.sentence import Rule
 
 WORD_LOOKAHEAD = 32
 """Code points of the next word that are looked at, at most (SPEC 0.7)."""
 ABBREVIATION_LOOKBACK = 32
 """Code points before a dot in which an abbreviation can stand."""
+
+FAR = 8
+"""Code points from a sentence's start behind which a dot cannot be that of a list marker."""
 
 CJK_TERMINATORS = "。！？"
 DOTS = ".…"
@@ -59,77 +62,8 @@ class Candidate:
     rule: Rule = Rule.TERMINATOR
 
 
-@dataclass(frozen=True, slots=True)
-class Lexicon:
-    """The words of a language (and of English) that the rules know.
-
-    `endings` are the last four characters of each abbreviation, dot included: a word of three
-    letters or more that does not end so is none.
-    """
-
-    never_final: frozenset[str]
-    before_number: frozenset[str]
-    may_end: frozenset[str]
-    spaced: dict[str, tuple[str, ...]]
-    openers: frozenset[str]
-    number_words: frozenset[str]
-    ordinal_followers: frozenset[str]
-    headings: frozenset[str]
-    has_case: bool
-    units: frozenset[str]
-    endings: frozenset[str]
-
-
-@functools.cache
-def lexicon(language: str) -> Lexicon:
-    """The lexicon of a two-letter code; English abbreviations and openers belong to every one."""
-    profile, english = load_profile(language), load_profile("en")
-    both = (profile, english)
-    never = {w for p in both for w in p.abbreviations.never_final}
-    number = {w for p in both for w in p.abbreviations.before_number} - never
-    may = {w for p in both for w in p.abbreviations.may_end} - set(profile.abbreviations.never_final)
-    spaced: dict[str, list[str]] = {}
-    for entry in (*never, *may, *number):
-        if " " in entry:
-            spaced.setdefault(entry.split(" ", 1)[0], []).append(entry)
-    followers: set[str] = set()
-    if profile.numbers.ordinal_dot:
-        months = (m for names in profile.dates.months for m in names)
-        followers = {w.rstrip(".") for w in (*profile.numbers.ordinal_followers, *months, *profile.dates.weekdays)}
-    return Lexicon(
-        never_final=_capitalised(never),
-        before_number=_capitalised(number),
-        may_end=_capitalised(may),
-        spaced={k: tuple(sorted(v, key=len, reverse=True)) for k, v in spaced.items()},
-        openers=frozenset(w for p in both for w in p.openers),
-        number_words=frozenset(w.casefold() for p in both for w in p.numbers.words),
-        ordinal_followers=frozenset(followers),
-        headings=frozenset(w.casefold() for p in both for w in p.headings),
-        has_case=profile.has_case,
-        endings=frozenset(e[-4:] for e in (*never, *number, *may)),
-        units=frozenset(w.casefold().rstrip(".") for p in both for w in _unit_words(p)),
-    )
-
-
-def _unit_words(profile: LanguageProfile) -> Iterator[str]:
-    """First words of what belongs to the number before it: magnitudes, percent, currencies, months."""
-    numbers = profile.numbers
-    for words in (
-        numbers.magnitudes,
-        numbers.magnitude_suffixes,
-        numbers.percent,
-        numbers.currencies,
-        *profile.dates.months,
-    ):
-        yield from (word.split(" ")[0] for word in words)
-
-
-def _capitalised(entries: set[str]) -> frozenset[str]:
-    return frozenset(entries | {e[:1].upper() + e[1:] for e in entries})
-
-
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]++(?:['’\-‐‑\u200c][\p{L}\p{M}\p{N}]++)*+")
-_SKIPPED = regex.compile(r"[*_\"'“”„«»‘’‹›(\[（「『¿¡]*+")
+_SKIPPED = re.compile(r"[*_\"'“”„«»‘’‹›(\[（「『¿¡]*+")
 _BEFORE_DOT = regex.compile(r"(?r)[\p{L}\p{M}\p{N}.'’\-‐‑/&\u200c\u200e\u200f]*+")
 _INITIALS = regex.compile(r"(?:\p{Lu}\p{M}*+\.[‐-]?+)++")
 # Where letters have no case: a letter of the Arabic script, a bare Devanagari letter (one with a
@@ -161,6 +95,8 @@ def next_word(c: Candidate) -> str | None:
 def list_marker(c: Candidate) -> Answer | None:
     """``1.`` at the start of a sentence belongs to what follows it, list marker or not."""
     if c.run != "." or c.newlines or c.closers.strip("*_") or c.marked:
+        return None
+    if c.start - c.first >= FAR:
         return None
     head = _LIST_NUMBER.match(c.text, c.first, c.start)
     return Answer.NO_BREAK if head is not None and head.end() == c.start else None
@@ -288,18 +224,23 @@ def judge(c: Candidate) -> Answer:
     raise AssertionError("the last rule always answers")
 
 
-def is_plain(text: str, dot: int, endings: frozenset[str]) -> bool:
-    """Whether the terminator at `dot` is an ordinary one, at which every rule but the last is silent.
+def is_plain(text: str, first: int, dot: int, endings: frozenset[str]) -> bool:
+    """Whether the single terminator at `dot`, before a blank, is one at which every rule but the last is silent.
 
-    A word of three lower-case letters that is no abbreviation, or a bracket, then the
-    terminator, one blank and a capital: most boundaries of scripts with capitals.
+    Most boundaries are: a word or number that is no abbreviation, or a marker, then the
+    terminator, one blank, and what can begin a sentence. `endings`: see `Lexicon`.
     """
-    if text[dot + 1 : dot + 2] != " " or not text[dot + 2 : dot + 3].isupper():
+    following = text[dot + 2 : dot + 3]
+    if not following.isalnum():
         return False
-    before = text[dot - 3 : dot]
-    if before.isalpha() and before.islower():
-        return text[dot - 3 : dot + 1] not in endings
-    return before[-1:] == "]"
+    char = text[dot]
+    if char != ".":
+        return char not in CJK_TERMINATORS and (char != "…" or not following.islower())
+    if following.islower() or dot - first < FAR:
+        return False
+    if text[dot - 2 : dot].isalpha():
+        return text[dot - 3 : dot + 1] not in endings and text[dot - 2 : dot + 1] not in endings
+    return text[dot - 1] == "]" or text[dot - 4 : dot].isdigit()  # four digits are no ordinal
 
 
 def token_before(text: str, first: int, dot: int) -> str:

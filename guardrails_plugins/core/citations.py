@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import regex
@@ -24,14 +24,16 @@ MAX_MARKER_CHARS = 64
 BLANKS = " \t\u00a0\u2000-\u200a\u202f\u3000"
 """Horizontal whitespace, as a character class body."""
 
+_BLANK_CHARS = " \t\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000"
+"""The same characters, each."""
+
 _PAIRS = {"[": "]", "［": "］", "【": "】"}
 _OPEN = r"[\[［【]"
 _CLOSE = r"[\]］】]"
 _TEMPLATE = re.compile(r"\[([^\[\]{}\d\s]{0,12})\{n\}\]")
 _LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{M}\p{Nd}]")
-_BLANKS_BEFORE = regex.compile(rf"(?r)[{BLANKS}]*+")
-_BLANKS = regex.compile(rf"[{BLANKS}]*+")
-_INLINE_CODE = regex.compile(r"`[^`\n]++`")
+_BLANKS = re.compile(rf"[{BLANKS}]*+")
+_INLINE_CODE = re.compile(r"`[^`\n]++`")
 _LOOK_ALIKE = regex.compile(
     rf"(?<![\p{{L}}\p{{M}}])[\[［【〔⟦][\s{BLANKS}]*+\^?+\p{{L}}{{0,10}}+[\s.:#№^_-]{{0,3}}+\p{{Nd}}++"
     rf"(?:\s{{0,2}}+[,;，、–-]\s{{0,2}}+\p{{L}}{{0,10}}+\s{{0,2}}+\p{{Nd}}++){{0,20}}+\s{{0,3}}+[\]］】〕⟧](?!\()"
@@ -46,12 +48,14 @@ class Marker(NamedTuple):
     malformed: bool
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Shown:
+class Shown(NamedTuple):
     """A text without its markers; `cuts` are the removed ranges of the raw text, ascending."""
 
     text: str
     cuts: tuple[tuple[int, int], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Shown(length={len(self.text)}, cuts={len(self.cuts)})"
 
     def to_raw(self, position: int) -> int:
         """The raw position of the character shown at `position` (of the end, for the end)."""
@@ -65,7 +69,7 @@ class Shown:
 class MarkerStyle:
     """One template, compiled. Instances are shared and read-only; see `marker_style`."""
 
-    __slots__ = ("_item", "_look_alikes", "_openers", "_partial", "_pattern", "bare", "template")
+    __slots__ = ("_digits", "_item", "_look_alikes", "_openers", "_partial", "_pattern", "bare", "template")
 
     def __init__(self, template: str) -> None:
         match = _TEMPLATE.fullmatch(template) if isinstance(template, str) else None
@@ -76,20 +80,21 @@ class MarkerStyle:
             )
         self.template = template
         prefix = match.group(1)
+        self._digits = 1 + len(prefix)
         self.bare = not any(c.isalpha() for c in prefix)
         letters = "".join(f"[{_forms(c)}]" for c in prefix)
         later = f"(?:{letters})?" if letters else ""
         separator = rf"(?:[{BLANKS}]?[,，、;][{BLANKS}]?|[{BLANKS}]?[-–—‐‑－][{BLANKS}]?)"
         self._item = re.compile(r"([-–—‐‑－])?[^\d\-–—‐‑－]*(\d+)")
         not_link = r"(?!\()" if self.bare else ""
-        self._pattern = regex.compile(
+        self._pattern = re.compile(
             rf"{_OPEN}{letters}\d{{1,6}}(?:{separator}{later}\d{{1,6}}){{0,12}}+{_CLOSE}{not_link}"
         )
         self._openers = frozenset(_PAIRS)
         # What a marker can look like before its last character: each part may stop short.
         head = "".join(f"(?:[{_forms(c)}]" for c in prefix)
         tails = ")?" * len(prefix)
-        self._partial = regex.compile(
+        self._partial = re.compile(
             rf"{_OPEN}{head}(?:\d{{1,6}}(?:{separator}{later}\d{{1,6}}){{0,12}}(?:{separator}{later})?)?{tails}"
         )
         self._look_alikes = _LOOK_ALIKE
@@ -132,9 +137,12 @@ class MarkerStyle:
         """Inline code, in which a style without a letter has no markers."""
         return [m.span() for m in _INLINE_CODE.finditer(text)] if self.bare and "`" in text else []
 
-    def _marker(self, text: str, matches: list[regex.Match[str]], i: int) -> Marker:
+    def _marker(self, text: str, matches: list[re.Match[str]], i: int) -> Marker:
         match = matches[i]
-        numbers, malformed = self._numbers(match.group())
+        marker = match.group()
+        digits = marker[self._digits : -1]
+        # Most markers name one source.
+        numbers, malformed = ((int(digits),), False) if digits.isdecimal() else self._numbers(marker)
         return Marker(Span(*match.span()), numbers, malformed or _is_glued(text, matches, i))
 
     def _numbers(self, marker: str) -> tuple[tuple[int, ...], bool]:
@@ -164,7 +172,11 @@ def strip(text: str, style: MarkerStyle, *, at_line_start: bool = True, code: bo
     `at_line_start` says whether the text begins at the start of a line. Stripping the raws of
     successive sentences and joining equals stripping the whole.
     """
-    markers = style.find(text, code=code)
+    return strip_found(text, style.find(text, code=code), at_line_start=at_line_start)
+
+
+def strip_found(text: str, markers: Sequence[Marker], *, at_line_start: bool) -> Shown:
+    """`strip` for a text whose markers are known."""
     if not markers:
         return Shown(text)
     cuts: list[tuple[int, int]] = []
@@ -172,8 +184,7 @@ def strip(text: str, style: MarkerStyle, *, at_line_start: bool = True, code: bo
     for marker in markers:
         start, end = marker.span
         floor = cuts[-1][1] if cuts else 0
-        before = _BLANKS_BEFORE.match(text, floor, start)
-        first = before.start() if before is not None else start
+        first = floor + len(text[floor:start].rstrip(_BLANK_CHARS))
         if not (leads and first == floor and cuts):
             leads = text[first - 1] in "\r\n" if first else at_line_start
         if leads:
@@ -218,11 +229,11 @@ def _within(position: int, spans: list[tuple[int, int]]) -> bool:
     return any(start <= position < end for start, end in spans)
 
 
-def _paired(text: str, match: regex.Match[str]) -> bool:
+def _paired(text: str, match: re.Match[str]) -> bool:
     return _PAIRS[text[match.start()]] == text[match.end() - 1]
 
 
-def _is_glued(text: str, matches: list[regex.Match[str]], i: int) -> bool:
+def _is_glued(text: str, matches: list[re.Match[str]], i: int) -> bool:
     """Whether the run of markers around this one stands between two letters or digits."""
     first = last = i
     while first and matches[first - 1].end() == matches[first].start():
@@ -230,6 +241,6 @@ def _is_glued(text: str, matches: list[regex.Match[str]], i: int) -> bool:
     while last + 1 < len(matches) and matches[last].end() == matches[last + 1].start():
         last += 1
     before, after = matches[first].start() - 1, matches[last].end()
-    if before < 0 or after >= len(text):
+    if before < 0 or after >= len(text) or text[before] == " ":
         return False
     return bool(_LETTER_OR_DIGIT.match(text[before]) and _LETTER_OR_DIGIT.match(text[after]))

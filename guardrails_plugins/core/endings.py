@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping
-
-import regex
 
 from guardrails_plugins.core.citations import MarkerStyle
 from guardrails_plugins.core.errors import FinishReasonError
@@ -44,7 +43,7 @@ FINISH_REASONS: Mapping[str, Ending] = {
     "refusal": Ending.REFUSED,
 }
 
-_TERMINATOR_AT_END = regex.compile(r"""[.!?…؟۔。！？।॥]["'”’»«“)\]」』*_]*+\s*+$""")
+_TERMINATOR_AT_END = re.compile(r"""[.!?…؟۔。！？।॥]["'”’»«“)\]」』*_]*+\s*+$""")
 
 
 def ending_of(finish_reason: str) -> Ending:

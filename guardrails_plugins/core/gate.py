@@ -132,14 +132,15 @@ class SentenceGate:
         Raises `StreamClosedError` after the end and `FrameError` for anything but a string
         (and then changes nothing).
         """
-        self._require_open()
-        if not isinstance(text, str):
-            raise FrameError(f"a gate is fed text (str), not {type(text).__name__}; decode bytes first")
         try:
-            if self._refusal.undecided and self._refusal.opens(text):
+            if self._refusal.undecided and isinstance(text, str) and self._refusal.opens(text):
                 return self._stop(Event.REFUSAL, notice=True, withheld=len(self._refusal.token))
             sentences = self._splitter.feed(text)
+        except (FrameError, StreamClosedError):
+            self._require_open()
+            raise FrameError(f"a gate is fed text (str), not {type(text).__name__}; decode bytes first") from None
         except Exception:  # a defect must never let text through (SPEC 0.5)
+            self._require_open()
             return self._stop(Event.BROKE, violations=(self._broken(),))
         return self._take(sentences) if sentences else _NOTHING
 
@@ -239,15 +240,15 @@ class SentenceGate:
         """Sentences whose turn has come: a lead-in waits for the list item after it."""
         for sentence in sentences:
             prepared = self._judge.prepare(sentence)
-            follows = sentence.kind is Kind.ITEM
-            if not follows:
+            if self._held and sentence.kind is not Kind.ITEM:
                 yield from self._drain(None)
             if self._judge.is_lead_in(prepared) and len(self._held) < MAX_HELD_LEAD_INS:
                 self._held.append(prepared)
                 continue
-            yield from self._drain(prepared)
+            if self._held:
+                yield from self._drain(prepared)
             yield prepared
-        if last:
+        if last and self._held:
             yield from self._drain(None)
 
     def _drain(self, item: Prepared | None) -> Iterator[Prepared]:
@@ -257,8 +258,8 @@ class SentenceGate:
             context = prepared.context
             assert context is not None
             if item is not None and item.context is not None and item.context.markers:
-                context = replace(context, cited=item.cited, borrowed=True)
-            yield replace(prepared, context=context)
+                context = context._replace(cited=item.cited, borrowed=True)
+            yield prepared._replace(context=context)
 
     def _stop(
         self,

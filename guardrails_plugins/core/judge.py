@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from guardrails_plugins.core.checks import CHECKS, CheckContext
 from guardrails_plugins.core.checks.citation_required import needs_marker
-from guardrails_plugins.core.citations import marker_style, strip
+from guardrails_plugins.core.citations import Marker, marker_style, strip, strip_found
 from guardrails_plugins.core.languages.profile import LanguageProfile
 from guardrails_plugins.core.outcome import Code, ReleasedSentence, Violation
 from guardrails_plugins.core.policy import GatePolicy
 from guardrails_plugins.core.refusal import RefusalToken
 from guardrails_plugins.core.sentence import Kind, Sentence, Span
 from guardrails_plugins.core.sources import SourceIndex
-from guardrails_plugins.core.values import extract
+from guardrails_plugins.core.values import Value, extract
 
 QUESTION = "question"
 """The equivalence under which values of the question count as supported."""
@@ -27,13 +27,15 @@ class BrokenCheckError(Exception):
     """A check raised, or answered with something that is no violation. Carries no text."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Prepared:
+class Prepared(NamedTuple):
     """A sentence with its shown form (outer whitespace included) and, unless exempt, its context."""
 
     sentence: Sentence
     shown: str
     context: CheckContext | None
+
+    def __repr__(self) -> str:
+        return f"Prepared({self.sentence!r})"
 
     @property
     def cited(self) -> frozenset[int]:
@@ -49,6 +51,7 @@ class Judge:
 
     __slots__ = (
         "_at_line_start",
+        "_checks",
         "_index",
         "_policy",
         "_profile",
@@ -70,6 +73,7 @@ class Judge:
         self._index = index
         self._policy = policy
         self._profile = profile
+        self._checks = (*CHECKS, *policy.checks)
         self._refusal = refusal
         self._style = marker_style(policy.marker)
         on = question is not None and QUESTION in policy.equivalences
@@ -81,49 +85,58 @@ class Judge:
     def prepare(self, sentence: Sentence) -> Prepared:
         """The sentence's context. Moves `position` behind it."""
         start, raw = self.position, sentence.raw
-        stripped = strip(raw, self._style, at_line_start=self._at_line_start)
+        policy = self._policy
+        markers = self._style.find(raw)
+        stripped = strip_found(raw, markers, at_line_start=self._at_line_start)
         self.position = start + len(raw)
         if raw:
             self._at_line_start = raw[-1] in "\r\n"
         shown = stripped.text
-        if not sentence or (sentence.kind is Kind.CODE and self._policy.code == "exempt"):
+        if not sentence.text or (sentence.kind is Kind.CODE and policy.code == "exempt"):
             return Prepared(sentence, shown, None)
         body = shown.strip()
         # Citations that are off are ignored: their markers are taken out, and mean nothing.
-        markers = () if self._policy.citations == "off" else tuple(self._style.find(sentence.text))
-        cited = frozenset(n for m in markers for n in m.numbers if 1 <= n <= len(self._index))
+        if policy.citations == "off":
+            markers = []
+        elif markers and (lead := sentence.span.start - start):
+            markers = [Marker(Span(m.span.start - lead, m.span.end - lead), m.numbers, m.malformed) for m in markers]
+        context = CheckContext(
+            sentence,
+            body,
+            tuple(markers),
+            self._cited(markers) if markers else _NO_CITED,
+            self._values(body, sentence.item_prefix) if policy.values else (),
+            self._index,
+            policy,
+            self._profile,
+            self._profile.code,
+            False,
+            self._question,
+            stripped,
+            shown.find(body),
+            start,
+        )
+        return Prepared(sentence, shown, context)
+
+    def _cited(self, markers: Sequence[Marker]) -> frozenset[int]:
+        count = len(self._index)
+        return frozenset([n for m in markers for n in m.numbers if 1 <= n <= count])
+
+    def _values(self, body: str, prefix: int) -> tuple[Value, ...]:
         policy = self._policy
-        values = (
-            extract(
-                body,
-                self._profile,
-                equivalences=policy.equivalences,
-                list_prefix=sentence.item_prefix,
-                source_count=len(self._index),
-            )
-            if policy.values
-            else ()
+        values = extract(
+            body,
+            self._profile,
+            equivalences=policy.equivalences,
+            list_prefix=prefix,
+            source_count=len(self._index),
         )
         if values and policy.citations != "off":
             # The digits of what looks like a marker are no value: the marker check speaks of them.
             posing = self._style.look_alikes(body)
-            values = tuple(v for v in values if not any(s <= v.span[0] and v.span[1] <= e for s, e in posing))
-        context = CheckContext(
-            sentence=sentence,
-            shown=body,
-            markers=markers,
-            cited=cited,
-            values=values,
-            index=self._index,
-            policy=policy,
-            profile=self._profile,
-            language=self._profile.code,
-            question=self._question,
-            _strip=stripped,
-            _lead=len(shown) - len(shown.lstrip()),
-            _start=start,
-        )
-        return Prepared(sentence, shown, context)
+            if posing:
+                return tuple(v for v in values if not any(s <= v.span[0] and v.span[1] <= e for s, e in posing))
+        return values
 
     def is_lead_in(self, prepared: Prepared) -> bool:
         """Whether it is a line that ends in a colon and lacks a marker that it needs."""
@@ -134,7 +147,8 @@ class Judge:
 
     def holds_refusal(self, shown: str) -> bool:
         """Whether the refusal token stands in a shown text, or ends in it having begun in the text released before."""
-        return self._refusal.find(self._tail + shown, len(self._tail)) >= 0
+        tail = self._tail
+        return self._refusal.find(tail + shown, len(tail)) >= 0
 
     def violations(self, prepared: Prepared) -> tuple[Violation, ...]:
         """All violations of a sentence. Raises `BrokenCheckError` when a check is broken."""
@@ -142,12 +156,15 @@ class Judge:
         if context is None:
             return ()
         found: list[Violation] = []
-        for check in (*CHECKS, *self._policy.checks):
-            try:
+        try:
+            for check in self._checks:
                 answer: Iterable[Violation] = check(prepared.sentence, context)
-                found.extend(answer or ())
-            except Exception:
-                raise BrokenCheckError from None
+                if answer:
+                    found.extend(answer)
+        except Exception:
+            raise BrokenCheckError from None
+        if not found:
+            return ()
         if not all(isinstance(v, Violation) for v in found):
             raise BrokenCheckError
         return tuple(found)
@@ -158,7 +175,8 @@ class Judge:
         text = sentence.raw if self._policy.keep_markers else prepared.shown
         if self._refusal.token:
             self._tail = (self._tail + prepared.shown)[-len(self._refusal.token) :]
-        return ReleasedSentence(sentence, text, tuple(sorted(prepared.cited)), violations)
+        cited = prepared.context.cited if prepared.context is not None else _NO_CITED
+        return ReleasedSentence(sentence, text, tuple(sorted(cited)), violations)
 
     def shown(self, sentence: Sentence) -> str:
         """The shown form of a sentence that is not judged (a fragment at the end)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import regex
 
@@ -14,36 +15,36 @@ _B = f"[{BLANKS}]"
 MAX_ITEM_NUMBER_DIGITS = 3
 """A list of more than 999 items is no list of an answer; longer digit runs are values."""
 
-_BULLET = regex.compile(rf"(?:[-*•‣◦·–—+]|\d{{0}}){_B}{{1,8}}+")
-_NUMBERED = regex.compile(
+_BULLET = re.compile(rf"(?:[-*•‣◦·–—+]|\d{{0}}){_B}{{1,8}}+")
+_NUMBERED = re.compile(
     rf"(?P<mark>\*\*|__|\*|_)?(?:(?P<open>[(（])(?P<a>\d{{1,3}})[)）]|(?P<b>\d{{1,3}})(?:[.)](?!\d)|[、．）]))(?:\*\*|__|\*|_)?{_B}{{0,8}}+"
 )
 _LETTERED = regex.compile(rf"(?:\*\*|__)?(?:[(（]?\p{{L}}\p{{M}}?[)）])(?:\*\*|__)?{_B}{{1,8}}+")
-_HEADING = regex.compile(rf"#{{1,6}}+(?:{_B}|$)")
-_FENCE = regex.compile(r"```|~~~")
-_BOLD_LINE = regex.compile(rf"(?:\*\*[^*\n\r]++\*\*|__[^_\n\r]++__):?{_B}*+")
+_HEADING = re.compile(rf"#{{1,6}}+(?:{_B}|$)")
+_FENCE = re.compile(r"```|~~~")
+_BOLD_LINE = re.compile(rf"(?:\*\*[^*\n\r]++\*\*|__[^_\n\r]++__):?{_B}*+")
 
 LINE_LOOKAHEAD = 120
 """Code points of a next line that are waited for to see whether it is wholly bold."""
 
 
 @functools.cache
-def step_pattern(language: str) -> regex.Pattern[str]:
+def step_pattern(language: str) -> re.Pattern[str]:
     """``Step 1:`` in the language and in English, as a list marker."""
     words = {w for tag in (language, "en") for w in load_profile(tag).lists.step_words}
-    listed = "|".join(regex.escape(w) for w in sorted(words, key=len, reverse=True))
-    return regex.compile(
+    listed = "|".join(re.escape(w) for w in sorted(words, key=len, reverse=True))
+    return re.compile(
         rf"(?:\*\*|__)?(?:第{_B}?(?:\d{{1,3}}|[一二三四五六七八九十]{{1,3}})步|(?:{listed}){_B}{{0,2}}(?P<a>\d{{1,3}}))"
         rf"{_B}?(?:\*\*|__)?{_B}?[:：.)](?:\*\*|__)?{_B}{{0,8}}+",
-        regex.IGNORECASE,
+        re.IGNORECASE,
     )
 
 
 @functools.cache
-def step_heads(language: str) -> frozenset[str]:
-    """The letters with which a list marker can begin: those of step words, in either case."""
+def step_heads(language: str) -> tuple[str, ...]:
+    """The words with which such a list marker begins, in lower case."""
     words = {w for tag in (language, "en") for w in load_profile(tag).lists.step_words}
-    return frozenset(c for w in words for c in (w[0].lower(), w[0].upper())) | {"第"}
+    return (*sorted(w.lower() for w in words), "第")
 
 
 def item_prefix(text: str, position: int, last_number: int, language: str) -> tuple[int, int]:
@@ -72,7 +73,7 @@ def item_prefix(text: str, position: int, last_number: int, language: str) -> tu
     return (lettered.end(), 0) if lettered is not None else (position, 0)
 
 
-def _has_gap(text: str, match: regex.Match[str]) -> bool:
+def _has_gap(text: str, match: re.Match[str]) -> bool:
     """``1.`` needs a blank, a line end or emphasis behind it; ``1、`` and ``第一步：`` do not."""
     end = match.end()
     last = text[end - 1]
@@ -127,9 +128,9 @@ def _rules_out(text: str, position: int) -> bool:
     if head.isalpha():
         return _PLAIN_START.match(text, position) is not None
     if head.isdigit():
-        return regex.match(r"\d{1,3}[^\d.)、．）]|\d{4}|\d{1,3}[.)、．）]\D", text[position : position + 8]) is not None
+        return re.match(r"\d{1,3}[^\d.)、．）]|\d{4}|\d{1,3}[.)、．）]\D", text[position : position + 8]) is not None
     if head in "#":
-        return regex.match(r"#{1,6}[^#]|#{7}", text[position : position + 8]) is not None
+        return re.match(r"#{1,6}[^#]|#{7}", text[position : position + 8]) is not None
     if head in "`~":
         return rest >= 3
     if head in "(（":

@@ -7,6 +7,7 @@ letter shapes, dashes and quotes are folded; emphasis and tags between digits go
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
 from collections.abc import Callable
@@ -20,12 +21,15 @@ _SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
 _FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞⅟↉"
 _THOUSANDS_BLANK = "\u00a0\u2007\u2009\u202f"
 
-# Anything in here makes folding change lengths or look at neighbours; all else is one to one.
-_SPECIAL = regex.compile(
-    rf"[{_ZERO_WIDTH}{_ARABIC_MARKS}{_SUPERSCRIPTS}{_SUBSCRIPTS}{_FRACTIONS}{_THOUSANDS_BLANK}\u066c\u200c]"
-    r"|\p{Nd}(?:\p{M}|[*_~`<])"
+# Anything in here makes folding change lengths or look at neighbours; all else is one to one. The
+# second one takes all that could be a mark or emphasis behind a digit, known punctuation apart.
+_SPECIAL = re.compile(
+    f"[{_ZERO_WIDTH}{_ARABIC_MARKS}{_SUPERSCRIPTS}{_SUBSCRIPTS}{_FRACTIONS}{_THOUSANDS_BLANK}\u066c\u200c]"
 )
-_ASCII_SPECIAL = regex.compile(r"[0-9][*_~`<]")
+_BEHIND_DIGIT = re.compile(
+    r"\d(?:[*_~`<]|[^\w\x00-\x7f\xa0-\xbf\u060c\u061b\u066a-\u066c\u06d4\u0964\u2010-\u205e\u3000-\u303f\uff00-\uffee])"
+)
+_ASCII_SPECIAL = re.compile(r"[0-9][*_~`<]")
 
 # One pass over what needs a look at its neighbours. Named groups say what becomes of a match.
 _STEP = regex.compile(
@@ -62,6 +66,7 @@ def _decimal_points() -> list[int]:
 
 
 _TABLE = str.maketrans(_FOLDED | _digits())
+_CHANGES = re.compile("[" + "".join(map(re.escape, map(chr, _TABLE))) + "]")
 
 
 def normalize(text: str) -> str:
@@ -83,8 +88,8 @@ def fold(text: str) -> tuple[str, list[int] | None]:
         if _ASCII_SPECIAL.search(text) is None:
             return text.replace("`", "'") if "`" in text else text, None
         return _between_digits(text, None)
-    if _SPECIAL.search(text) is None and unicodedata.is_normalized("NFKC", text):
-        return text.translate(_TABLE), None
+    if _SPECIAL.search(text) is None and _BEHIND_DIGIT.search(text) is None and unicodedata.is_normalized("NFKC", text):
+        return text.translate(_TABLE) if _CHANGES.search(text) else text, None
     folded, offsets = _fold_parts(text)
     return _between_digits(folded, offsets)
 

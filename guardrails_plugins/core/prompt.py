@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import regex
@@ -11,7 +12,7 @@ from guardrails_plugins.core.languages.profile import load_profile
 from guardrails_plugins.core.policy import GatePolicy
 from guardrails_plugins.core.sources import Source, SourceIndex
 
-_TAG = regex.compile(r"<(?=/?\s*source\b)", regex.IGNORECASE)
+_TAG = re.compile(r"<(?=/?\s*source\b)", re.IGNORECASE)
 _BRACKETED = regex.compile(r"[\[［【〔⟦]([^\[\]［］【】〔〕⟦⟧\n]{0,40}\p{Nd}[^\[\]［］【】〔〕⟦⟧\n]{0,40})[\]］】〕⟧]")
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import regex
+import re
 
-from guardrails_plugins.core.boundary import CJK_TERMINATORS
+from guardrails_plugins.core.marks import TERMINATORS
 
 _PAIRS = {"「": "」", "『": "』", "“": "”", "‘": "’", "《": "》", "〈": "〉", "（": "）", "(": ")"}
 _CLOSERS = {close: opener for opener, close in _PAIRS.items()}
-_QUOTE = regex.compile(r"[「」『』“”‘’《》〈〉（）()]")
+_QUOTE = re.compile(r"[「」『』“”‘’《》〈〉（）()]")
 TITLES = "《〈"
 COMMAS = "，、,"
-_TERMINATORS = frozenset(".!?…؟۔।॥" + CJK_TERMINATORS)
+_TERMINATORS = frozenset(TERMINATORS)
 
 
 class QuoteState:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -38,8 +37,7 @@ class Kind(enum.StrEnum):
     CODE = "code"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Sentence:
+class Sentence(NamedTuple):
     """One sentence of a stream; compares by value and is true when it has text.
 
     `text` has its markers but no outer whitespace, `span` is its place in the stream. `raw`

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +12,13 @@ import regex
 from guardrails_plugins.core.errors import SourceError
 from guardrails_plugins.core.languages.profile import resolve_language
 from guardrails_plugins.core.normalize import normalize
-from guardrails_plugins.core.values.extractor import noun_stem, read
+from guardrails_plugins.core.values.extractor import read
 from guardrails_plugins.core.values.lexicon import Lexicon, source_lexicon
 from guardrails_plugins.core.values.model import NONE, Reading, Value
+from guardrails_plugins.core.values.plain import noun_stem
 
 _WORD = regex.compile(r"\p{Han}|[\p{L}\p{M}--\p{Han}]++(?:-[\p{L}\p{M}--\p{Han}]++)*+", regex.V1)
-_SPACES = regex.compile(r"\s++")
+_SPACES = re.compile(r"\s++")
 
 Entry = tuple[int, str, frozenset[str], str]
 """A source's number, how the value is written there, the equivalences that its key needs, its unit."""

@@ -15,32 +15,29 @@ from __future__ import annotations
 
 import re
 
-import regex
-
+from guardrails_plugins.core.absorb import TAIL, absorb
 from guardrails_plugins.core.bound import cut_position
-from guardrails_plugins.core.boundary import CJK_TERMINATORS, Answer, Candidate, is_plain, judge, lexicon
+from guardrails_plugins.core.boundary import CJK_TERMINATORS, Answer, Candidate, is_plain, judge
 from guardrails_plugins.core.citations import BLANKS, marker_style
 from guardrails_plugins.core.errors import BoundError, FrameError, StreamClosedError
 from guardrails_plugins.core.languages.profile import resolve_language
+from guardrails_plugins.core.lexicon import lexicon
 from guardrails_plugins.core.lines import is_bold_line, item_prefix, line_kind, starts_structure, step_heads
+from guardrails_plugins.core.marks import CLOSERS, LINE_BREAK, TERMINATORS
 from guardrails_plugins.core.quotes import QuoteState
 from guardrails_plugins.core.sentence import Kind, Rule, Sentence, Span
 
-_TERMINATORS = ".!?…؟۔。！？।॥"
-_INTEREST = re.compile(rf"[{_TERMINATORS}\n\r]")
-_NOT_BLANK = re.compile(r"\S")
-_ALWAYS = re.compile(r"")
-_EVENT = re.compile(rf"[{_TERMINATORS}]++|[\n\r]")
-_CLOSERS = "\"'”’»«“›‹)\\]}）］*_~`"
-_TAIL = regex.compile(rf"[{_TERMINATORS}{_CLOSERS}]*+")
-_SPACED_GUILLEMET = regex.compile(rf"[{BLANKS}]{{1,2}}»")
-_BLANK_RUN = regex.compile(rf"[{BLANKS}]*+")
-_SPACE_RUN = regex.compile(r"[\s\x1c-\x1f]*+")
-_LINE_BREAK = regex.compile(r"\r\n|[\n\r]")
-_STRONG_END = regex.compile(rf"(?:[{_TERMINATORS}:：][{_CLOSERS}」』】》]*+|[\]］】])[*_]*+$")
-_INTEREST_SEARCH, _NOT_BLANK_SEARCH, _ALWAYS_SEARCH = _INTEREST.search, _NOT_BLANK.search, _ALWAYS.search
-_EVENT_SEARCH = _EVENT.search
+_INTEREST_SEARCH = re.compile(rf"[{TERMINATORS}\n\r]").search
+_NOT_BLANK_SEARCH = re.compile(r"\S").search
+_ALWAYS_SEARCH = re.compile(r"").search
+_EVENT_SEARCH = re.compile(rf"[{TERMINATORS}]++|[\n\r]").search
+_SPACED_GUILLEMET = re.compile(rf"[{BLANKS}]{{1,2}}»")
+_STRONG_END = re.compile(rf"(?:[{TERMINATORS}:：][{CLOSERS}」』】》]*+|[\]］】])[*_]*+$")
 _ENDLESS = 1 << 60
+_CJK = frozenset(CJK_TERMINATORS)
+STEP_WORD_CHARS = 16
+"""Code points in which a step word (``Step``, ``Schritt``) is looked for."""
+_PLAIN_KINDS = (Kind.PROSE, Kind.ITEM)
 
 
 class SentenceSplitter:
@@ -52,10 +49,12 @@ class SentenceSplitter:
     """
 
     __slots__ = (
+        "_append",
         "_base",
         "_body",
         "_bound",
         "_closed",
+        "_endings",
         "_false_dot",
         "_fence",
         "_first",
@@ -82,16 +81,18 @@ class SentenceSplitter:
             raise BoundError(f"max_chars must be a whole number of at least 1, not {max_chars!r}")
         self._language = resolve_language(language)
         self._lexicon = lexicon(self._language)
+        self._endings = self._lexicon.endings
         self._step_heads = step_heads(self._language)
         self._style = marker_style(marker)
         self._max_chars = max_chars
         self._text = ""
         self._pieces: list[str] = []
+        self._append = self._pieces.append
         self._base = 0
         self._fence = False
         self._last_number = 0
         self._closed = False
-        self._begin(line_start=True, glued=False)
+        self._begin(line_start=True)
         self._search = _NOT_BLANK_SEARCH
         self._room = _ENDLESS
 
@@ -112,9 +113,9 @@ class SentenceSplitter:
         try:
             if self._search(text) is None and len(text) < self._room:
                 self._room -= len(text)
-                self._pieces.append(text)
+                self._append(text)
                 return []
-        except TypeError:
+        except TypeError:  # not text: `_feed` says so
             pass
         return self._feed(text)
 
@@ -125,11 +126,29 @@ class SentenceSplitter:
             raise StreamClosedError("the splitter was flushed; use a new one for the next text")
         pieces = self._pieces
         if pieces:
-            pieces.append(text)
+            self._append(text)
             text = "".join(pieces)
             pieces.clear()
-        self._text += text
-        return self._advance()
+        self._text = text = self._text + text if self._text else text
+        sentences: list[Sentence] = []
+        while True:
+            step = self._step()
+            if step is None:
+                break
+            end, rule = step
+            if rule is None:
+                self._scan = end
+            else:
+                sentences.append(self._release(end, rule))
+        # Choose what the next pieces are searched for, and how much may be kept unread.
+        text, size = self._text, len(self._text)
+        if self._first < 0 or (self._scan < size and text[-1].isspace()):
+            self._search, self._room = _NOT_BLANK_SEARCH, _ENDLESS
+        elif self._scan < size or size > self._bound:
+            self._search, self._room = _ALWAYS_SEARCH, 0
+        else:
+            self._search, self._room = _INTEREST_SEARCH, self._bound - size + 1
+        return sentences
 
     def flush(self) -> Sentence | None:
         """End the text: what is left is one sentence (false when it is only whitespace); None when nothing is.
@@ -157,7 +176,7 @@ class SentenceSplitter:
 
     # -- the machine -------------------------------------------------------------------------
 
-    def _begin(self, *, line_start: bool, glued: bool) -> None:
+    def _begin(self, *, line_start: bool = False, glued: bool = False) -> None:
         """Reset what is known of the current sentence. `glued`: it continues a piece cut at the bound."""
         self._first = -1
         self._scan = 0
@@ -169,59 +188,45 @@ class SentenceSplitter:
         self._kind = Kind.PROSE
         self._quotes: QuoteState | None = None
 
-    def _advance(self) -> list[Sentence]:
-        sentences: list[Sentence] = []
-        while True:
-            step = self._step()
-            if step is None:
-                break
-            end, rule = step
-            if rule is not None:
-                sentences.append(self._release(end, rule))
-            else:
-                self._scan = end
-        # Choose what the next pieces are searched for, and how much may be kept unread.
-        text, size = self._text, len(self._text)
-        if self._first < 0 or (self._scan < size and text[-1].isspace()):
-            self._search, self._room = _NOT_BLANK_SEARCH, _ENDLESS
-        elif self._scan < size or size > self._bound:
-            self._search, self._room = _ALWAYS_SEARCH, 0
-        else:
-            self._search, self._room = _INTEREST_SEARCH, self._bound - size + 1
-        return sentences
-
     def _step(self) -> tuple[int, Rule | None] | None:
         """The next decision: a boundary (its end, its rule), a position to go on from (and None), or None to wait."""
-        text = self._text
-        if self._first < 0 and not self._locate_first():
-            return None
-        found = _EVENT_SEARCH(text, max(self._scan, self._first))
-        if found is None or found.end() > self._bound:
+        text, first = self._text, self._first
+        if first < 0:
+            if not self._locate_first():
+                return None
+            first = self._first
+        scan = self._scan
+        found = _EVENT_SEARCH(text, scan if scan > first else first)
+        if found is None:
             if len(text) > self._bound:
                 return self._cut()
-            if found is None:
-                self._scan = len(text)
+            self._scan = len(text)
             return None
         start, end = found.span()
-        if end >= len(text):
-            if text[start] in "\n\r":
-                return self._at_newline(start)
-            return None  # the run may go on
-        if text[end] == " " and end - start == 1 and is_plain(text, start, self._lexicon.endings):
-            self._classify(start)
-            if self._kind is Kind.PROSE or self._kind is Kind.ITEM:
-                return end, Rule.TERMINATOR
+        if end > self._bound:
+            return self._cut() if len(text) > self._bound else None
         if text[start] in "\n\r":
             return self._at_newline(start)
+        size = len(text)
+        if end >= size:
+            return None  # the run may go on
+        if text[end] == " ":
+            if end + 1 == size:
+                return None  # what follows decides
+            if end - start == 1 and is_plain(text, first, start, self._endings):
+                if self._body < 0:
+                    self._classify(start)
+                if self._kind in _PLAIN_KINDS:
+                    return end, Rule.TERMINATOR
         return self._at_terminator(start, end)
 
     def _locate_first(self) -> bool:
-        found = _NOT_BLANK.search(self._text)
+        found = _NOT_BLANK_SEARCH(self._text)
         if found is None:
             return False
-        self._first = found.start()
-        self._bound = self._first + self._max_chars
-        if self._first and _LINE_BREAK.search(self._text, 0, self._first):
+        first = self._first = found.start()
+        self._bound = first + self._max_chars
+        if first and LINE_BREAK.search(self._text, 0, first):
             self._line_start, self._glued = True, False
         return True
 
@@ -234,7 +239,11 @@ class SentenceSplitter:
         if first < 0:
             return
         head = text[first]
-        if head.isalpha() and head not in self._step_heads and text[first + 1 : first + 2] not in (")", "）"):
+        if (
+            head.isalpha()
+            and text[first + 1 : first + 2] not in (")", "）")
+            and not text[first : first + STEP_WORD_CHARS].lower().startswith(self._step_heads)
+        ):
             if self._fence:
                 self._kind = Kind.CODE
             return
@@ -250,9 +259,9 @@ class SentenceSplitter:
     def _at_terminator(self, start: int, end: int) -> tuple[int, Rule | None] | None:
         text = self._text
         self._classify(start)
-        if self._kind in (Kind.CODE, Kind.ROW, Kind.HEADING):
+        if self._kind not in _PLAIN_KINDS:
             return end, None
-        cjk = any(c in CJK_TERMINATORS for c in text[start:end])
+        cjk = not _CJK.isdisjoint(text[start:end])
         if cjk:
             if self._quotes is None:
                 self._quotes = QuoteState()
@@ -262,8 +271,10 @@ class SentenceSplitter:
             if tail < 0:
                 return end, None
         else:
-            found = _TAIL.match(text, end)
-            tail = self._spaced_guillemet(found.end() if found is not None else end)
+            found = TAIL.match(text, end)
+            tail = found.end() if found is not None else end
+            if "»" in text[tail : tail + 3]:
+                tail = self._spaced_guillemet(tail)
             if tail >= len(text):
                 return None if tail <= self._bound else self._cut()
             if not text[tail].isspace():
@@ -284,19 +295,18 @@ class SentenceSplitter:
     def _resolve(self, start: int, end: int, tail: int, cjk: bool) -> tuple[int, Rule | None] | None:
         """Markers after the terminator belong to its sentence; then the rules decide."""
         text = self._text
-        absorbed = self._absorb(tail)
+        absorbed = absorb(text, tail, self._style, self._max_chars)
         if absorbed is None:
             return None
         last, upto, newlines = absorbed
         if cjk:
             return last, Rule.CJK_TERMINATOR
-        run = _EVENT.match(text, start)
         candidate = Candidate(
             text,
             self._first,
             self._body,
             start,
-            run.group() if run else text[start:end],
+            text[start:end],
             text[end:tail],
             upto,
             last > tail,
@@ -312,53 +322,6 @@ class SentenceSplitter:
             return end, None
         return last, candidate.rule
 
-    def _absorb(self, tail: int) -> tuple[int, int, int] | None:
-        """Skip markers behind `tail`, on the same line or alone on the next ones.
-
-        Returns where the sentence ends, where the next text starts and the line breaks
-        between them; None while that is undecided.
-        """
-        text, last = self._text, tail
-        size = len(text)
-        while True:
-            blank = _BLANK_RUN.match(text, last)
-            at = blank.end() if blank is not None else last
-            marker = self._style.match(text, at) if last - tail <= self._max_chars else 0
-            if marker < 0:
-                return None
-            if marker:
-                closed = _TAIL.match(text, marker)
-                last = closed.end() if closed is not None else marker
-                continue
-            space = _SPACE_RUN.match(text, at)
-            upto = space.end() if space is not None else at
-            if upto >= size:
-                return None
-            newlines = len(_LINE_BREAK.findall(text, at, upto)) if upto > at else 0
-            if newlines != 1 or last - tail > self._max_chars:
-                return last, upto, newlines
-            alone = self._markers_alone(upto)
-            if alone is None:
-                return None
-            if not alone:
-                return last, upto, newlines
-            last = alone
-
-    def _markers_alone(self, position: int) -> int | None:
-        """The end of the markers at `position` when nothing else stands on their line, else 0; None while undecided."""
-        text, end = self._text, 0
-        while True:
-            blank = _BLANK_RUN.match(text, position)
-            at = blank.end() if blank is not None else position
-            marker = self._style.match(text, at)
-            if marker < 0:
-                return None
-            if not marker:
-                if at >= len(text):
-                    return None
-                return end if text[at] in "\n\r" else 0
-            position = end = marker
-
     def _at_newline(self, at: int) -> tuple[int, Rule | None] | None:
         text = self._text
         self._classify(at)
@@ -366,7 +329,8 @@ class SentenceSplitter:
         line = line.rsplit("\n", 1)[-1].rsplit("\r", 1)[-1].strip()
         if self._fence or self._kind is Kind.CODE:
             return at, Rule.STRUCTURE
-        absorbed = self._absorb(len(text[:at].rstrip()) if at > self._first else at)
+        tail = len(text[:at].rstrip()) if at > self._first else at
+        absorbed = absorb(text, tail, self._style, self._max_chars)
         if absorbed is None:
             return None
         last, upto, newlines = absorbed
@@ -407,25 +371,30 @@ class SentenceSplitter:
     # -- release ----------------------------------------------------------------------------
 
     def _release(self, end: int, rule: Rule) -> Sentence:
-        self._classify(end)
+        if self._body < 0:
+            self._classify(end)
         sentence = self._sentence(end, rule)
-        rest = self._text[end:]
         self._base += end
-        self._text = rest
-        self._begin(line_start=False, glued=rule is Rule.BOUND)
+        self._text = self._text[end:]
+        self._begin(glued=rule is Rule.BOUND)
         return sentence
 
     def _sentence(self, end: int, rule: Rule, *, trailing: bool = False) -> Sentence:
         raw = self._text[:end]
-        first = self._first if self._first >= 0 else len(raw)
-        text = raw[first:].rstrip() if trailing else raw[first:] if first else raw
-        if self._kind is Kind.PROSE and rule is Rule.FLUSH and self._is_heading(text):
-            self._kind = Kind.HEADING
-        if self._kind is Kind.CODE and text.startswith(("```", "~~~")):
-            self._fence = not self._fence
+        first = self._first if self._first >= 0 else end
+        text = raw[first:] if first else raw
+        if trailing:
+            text = text.rstrip()
+        kind, prefix = self._kind, 0
+        if kind is Kind.ITEM:
+            prefix = min(max(self._body - first, 0), len(text))
+        elif kind is Kind.CODE:
+            if text.startswith(("```", "~~~")):
+                self._fence = not self._fence
+        elif kind is Kind.PROSE and rule is Rule.FLUSH and self._is_heading(text):
+            kind = Kind.HEADING
         if self._number:
             self._last_number = self._number
-        prefix = min(max(self._body - first, 0), len(text)) if self._kind is Kind.ITEM else 0
-        paragraph = first > 1 and len(_LINE_BREAK.findall(raw, 0, first)) > 1
+        paragraph = first > 1 and len(LINE_BREAK.findall(raw, 0, first)) > 1
         start = self._base + first
-        return Sentence(text, raw, Span(start, start + len(text)), rule, paragraph, self._kind, prefix)
+        return Sentence(text, raw, Span(start, start + len(text)), rule, paragraph, kind, prefix)

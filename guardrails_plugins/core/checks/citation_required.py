@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 import regex
 
@@ -20,16 +20,17 @@ HAN_PER_WORDS = (3, 2)
 """Three ideographs count as two words."""
 
 
-def citation_required(sentence: Sentence, context: CheckContext) -> Iterator[Violation]:
+def citation_required(sentence: Sentence, context: CheckContext) -> Iterable[Violation]:
     """`citation_missing` for a sentence of `min_words` or more, or with a value, without a marker."""
-    if needs_marker(sentence, context):
-        yield Violation(Code.CITATION_MISSING, sentence.span, rule=RULE)
+    return (Violation(Code.CITATION_MISSING, sentence.span, rule=RULE),) if needs_marker(sentence, context) else ()
 
 
 def needs_marker(sentence: Sentence, context: CheckContext) -> bool:
     """Whether the sentence lacks a marker that the policy asks for."""
+    if context.markers or context.borrowed:
+        return False
     policy = context.policy
-    if policy.citations != "required" or context.markers or context.borrowed:
+    if policy.citations != "required":
         return False
     if context.values:
         return True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import regex
@@ -18,8 +19,6 @@ RULE = "grammatical_person"
 SHOUTED_WORDS = 4
 """From so many words on, a sentence wholly in capitals has no acronyms (SPEC section 4)."""
 
-_ASCII_WORD = regex.compile(r"[a-z]++(?:'[a-z]++)*+")
-
 # What a Roman numeral one stands behind. Regnal names (Elizabeth I) are known by what follows.
 NUMBERED_NOUNS = frozenset(
     {"act", "annex", "appendix", "article", "band", "book", "buch", "capítulo", "category", "chapitre", "chapter",
@@ -32,11 +31,11 @@ NUMBERED_NOUNS = frozenset(
      "artikel", "annexe", "titre", "niveau", "titel", "guerra", "guerre", "krieg", "weltkrieg", "mundial",
      "mondiale"}
 )  # fmt: skip
-_REGNAL_NEXT = regex.compile(r"\s*+(?:[,.;:)\]/&]|['’]s\b|of\b|and II\b|or II\b|&|[–-]\s*+I|\(|$)")
+_REGNAL_NEXT = re.compile(r"\s*+(?:[,.;:)\]/&]|['’]s\b|of\b|and II\b|or II\b|&|[–-]\s*+I|\(|$)")
 _NAMES_BEFORE = regex.compile(r"[\p{L}\p{M}]++(?=[^\p{L}\p{M}]*+$)")
-_ETAL = regex.compile(r"\s++et\s++al\b")
-_QUOTED = regex.compile(r"“[^“”]*+”|\"[^\"]*+\"|«[^«»]*+»|„[^„“”]*+[“”]|»[^«»]*+«|「[^「」]*+」|『[^『』]*+』")
-_SENTENCE_START = regex.compile(r"(?:^|[.!?…:;؟。！？\n][\"'”’»)\]]*+\s*+|[\"“”„«»‘(\[*_/|>—–]\s*+|(?:^|\s)-\s*+)$")
+_ETAL = re.compile(r"\s++et\s++al\b")
+_QUOTED = re.compile(r"“[^“”]*+”|\"[^\"]*+\"|«[^«»]*+»|„[^„“”]*+[“”]|»[^«»]*+«|「[^「」]*+」|『[^『』]*+』")
+_SENTENCE_START = re.compile(r"(?:^|[.!?…:;؟。！？\n][\"'”’»)\]]*+\s*+|[\"“”„«»‘(\[*_/|>—–]\s*+|(?:^|\s)-\s*+)$")
 
 
 class _Word(NamedTuple):
@@ -48,21 +47,23 @@ class _Word(NamedTuple):
     folded: str
 
 
-def grammatical_person(sentence: Sentence, context: CheckContext) -> Iterator[Violation]:
+def grammatical_person(sentence: Sentence, context: CheckContext) -> Iterable[Violation]:
     """`first_person` for each listed word that stands for the speaker.
 
     Dropped first: acronyms (two or more capitals), the surname before ``et al.``, Roman
     numerals, capitalised words inside a proper name, and quotations that a cited source holds.
     """
     if not context.policy.person:
-        return
+        return ()
     lists = person_lists(context.language)
     text = context.shown
-    if text.isascii() and not lists.prefixes and lists.ascii_words.isdisjoint(_ASCII_WORD.findall(text.lower())):
-        return  # plain ASCII can only hold the words of Latin lists: one set intersection decides
-    for start, end in _found(text, lists):
-        if not _quoted(text, start, end, context):
-            yield Violation(Code.FIRST_PERSON, context.to_raw((start, end)), "word", RULE)
+    if not lists.may_occur(text):
+        return ()
+    return [
+        Violation(Code.FIRST_PERSON, context.to_raw((start, end)), "word", RULE)
+        for start, end in _found(text, lists)
+        if not _quoted(text, start, end, context)
+    ]
 
 
 def _found(text: str, lists: PersonLists) -> Iterator[tuple[int, int]]:

@@ -9,28 +9,47 @@ only: their short words are names and everyday words elsewhere (``Ma et al.``).
 from __future__ import annotations
 
 import functools
+import re
+from collections import Counter
 from dataclasses import dataclass
 
 import regex
 
 from guardrails_plugins.core.languages.profile import LANGUAGES, LanguageProfile, load_profile
-from guardrails_plugins.core.normalize import normalize
+from guardrails_plugins.core.normalize import fold, normalize
 
 # The Word of SPEC's preamble. Han stands apart: its words have no blanks between them.
 WORD = regex.compile(r"[\p{L}\p{M}--\p{Han}]++(?:['’\-‐‑\u200c][\p{L}\p{M}--\p{Han}]++)*+['’]?", regex.V1)
+
+RUN = re.compile(r"[^\W\d_]++")
+"""A run of letters. A mark ends one: a superset is enough to pass most sentences at once."""
+_ASCII_RUNS = bytes(c | 0x20 if chr(c).isalpha() else 0x20 for c in range(128)) + b" " * 128
 
 
 @dataclass(frozen=True, slots=True)
 class PersonLists:
     """`words` maps a first word in matching form to the phrases that begin with it;
-    `ascii_words` hold one word of each that plain ASCII text can hold; `prefixes` are elided forms
-    (``j'``); `fragments` (Han) count anywhere, save inside one of `exceptions`."""
+    `prefixes` are elided forms (``j'``); `fragments` (Han) count anywhere, save inside one of
+    `exceptions`. `runs` and `ascii_runs` hold a run of letters of each entry: text that has none
+    of these runs has no listed word."""
 
     words: dict[str, tuple[tuple[str, ...], ...]]
-    ascii_words: frozenset[str]
+    runs: frozenset[str]
+    ascii_runs: frozenset[bytes]
     prefixes: tuple[str, ...]
     fragments: tuple[str, ...]
     exceptions: tuple[str, ...]
+
+    def may_occur(self, text: str) -> bool:
+        """False when no listed word can stand in a text: most sentences are passed at once."""
+        if text.isascii():
+            return not self.ascii_runs.isdisjoint(text.encode().translate(_ASCII_RUNS).split())
+        folded, offsets = fold(text)
+        if offsets is not None:  # characters were dropped, and words may have grown together
+            return True
+        if any(fragment in text for fragment in self.fragments):
+            return True
+        return not self.runs.isdisjoint(RUN.findall(folded.casefold()))
 
 
 @functools.cache
@@ -51,13 +70,22 @@ def person_lists(language: str) -> PersonLists:
             else:
                 phrase = tuple(entry.split())
                 words.setdefault(phrase[0], []).append(phrase)
+    runs = _runs([*(phrase for phrases in words.values() for phrase in phrases), *((p,) for p in prefixes)])
     return PersonLists(
         words={first: tuple(sorted(set(phrases))) for first, phrases in words.items()},
-        ascii_words=frozenset(max(p, key=len) for ps in words.values() for p in ps if all(map(str.isascii, p))),
+        runs=runs,
+        ascii_runs=frozenset(run.encode() for run in runs if run.isascii()),
         prefixes=tuple(sorted(prefixes)),
         fragments=tuple(sorted(fragments)),
         exceptions=tuple(sorted(exceptions, key=len, reverse=True)),
     )
+
+
+def _runs(phrases: list[tuple[str, ...]]) -> frozenset[str]:
+    """One run of letters of each phrase, and few in all: ``than me`` and ``it's me`` share ``me``."""
+    found = [[RUN.findall(word)[0] for word in phrase] for phrase in phrases]
+    shared = Counter(run for runs in found for run in set(runs))
+    return frozenset(max(runs, key=lambda run: (shared[run], len(run))) for runs in found)
 
 
 def _searched(profile: LanguageProfile, language: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from guardrails_plugins.core.checks.base import CheckContext
 from guardrails_plugins.core.outcome import Code, Violation
@@ -11,12 +11,13 @@ from guardrails_plugins.core.sentence import Sentence
 RULE = "verbatim_support"
 
 
-def verbatim_support(sentence: Sentence, context: CheckContext) -> Iterator[Violation]:
+def verbatim_support(sentence: Sentence, context: CheckContext) -> Iterable[Violation]:
     """`value_unsupported` for a value found nowhere, `value_miscited` for one that only a source
     holds which the sentence does not cite."""
     values = context.values
     if not values:
-        return
+        return ()
+    violations: list[Violation] = []
     policy = context.policy
     # Without a marker every source counts only where the policy does not ask for one.
     cited = context.cited if context.cited or policy.citations == "required" else None
@@ -28,7 +29,8 @@ def verbatim_support(sentence: Sentence, context: CheckContext) -> Iterator[Viol
         if supported or _in_question(value, context):
             continue
         code = Code.VALUE_MISCITED if elsewhere else Code.VALUE_UNSUPPORTED
-        yield Violation(code, context.to_raw(value.span), value.kind, RULE, elsewhere)
+        violations.append(Violation(code, context.to_raw(value.span), value.kind, RULE, elsewhere))
+    return violations
 
 
 def _in_question(value: object, context: CheckContext) -> bool:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import regex
 
 from guardrails_plugins.core.values.scan import Scan
 
-_CLOCK = regex.compile(r"(?<![\d:.])(\d{1,2})[:٫](\d{1,2})(?::(\d{2}))?(?![\d]|:\d)")
-_CJK = regex.compile(r"(\d{1,2}) ?[点點时時](?: ?(\d{1,2}) ?分|(半))?")
+_CLOCK = re.compile(r"(?<![\d:.])(\d{1,2})[:٫](\d{1,2})(?::(\d{2}))?(?![\d]|:\d)")
+_CJK = re.compile(r"(\d{1,2}) ?[点點时時](?: ?(\d{1,2}) ?分|(半))?")
 _HOUR_MARK = regex.compile(r"(\d{1,2}) ?[hH](?: ?(\d{2})(?!\d)|(?= |$|[,.;)]))(?!\p{L})")
-_DOTTED = regex.compile(r"(\d{1,2})\.(\d{2})(?!\d)")
-_HOUR = regex.compile(r"(\d{1,2})(?![\d:]|[.,]\d)")
+_DOTTED = re.compile(r"(\d{1,2})\.(\d{2})(?!\d)")
+_HOUR = re.compile(r"(\d{1,2})(?![\d:]|[.,]\d)")
 HALF_DAY = 720
 DAY = 1440
 

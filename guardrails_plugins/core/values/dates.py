@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import regex
 
 from guardrails_plugins.core.values.scan import Scan
 
-_NUMERIC = regex.compile(
+_NUMERIC = re.compile(
     r"(?<![\d./-])(?:(\d{4})([-/.])(\d{1,2})\2(\d{1,2})|(\d{1,2})([-/.])(\d{1,2})\6(\d{4}|\d{2}))(?![\d]|[-/.]\d)"
 )
-_CJK = regex.compile(r"(?:(\d{4}|\d{2}) ?年 ?)?(\d{1,2}) ?月(?: ?(\d{1,2}) ?[日号號])?")
-_DAY = regex.compile(r"(\d{1,2})(?!\d)")
-_YEAR = regex.compile(r"(\d{4})(?![\d]|[.,]\d)")
-_DAY_SUFFIX = regex.compile(r"(?:st|nd|rd|th|er|º|ª|-?го|-?е|°|\.)?")
-_GAP = regex.compile(r"[ ,،/-]{0,3}")
+_CJK = re.compile(r"(?:(\d{4}|\d{2}) ?年 ?)?(\d{1,2}) ?月(?: ?(\d{1,2}) ?[日号號])?")
+_DAY = re.compile(r"(\d{1,2})(?!\d)")
+_YEAR = re.compile(r"(\d{4})(?![\d]|[.,]\d)")
+_DAY_SUFFIX = re.compile(r"(?:st|nd|rd|th|er|º|ª|-?го|-?е|°|\.)?")
+_GAP = re.compile(r"[ ,،/-]{0,3}")
 _CONNECTOR_BEFORE = regex.compile(r"(?r)(\p{L}{1,4}) ")
 _CONNECTOR_TO_MONTH = regex.compile(r" (\p{L}{1,6})(?= )|,")
 _CONNECTOR_TO_YEAR = regex.compile(r"[ ,]{1,2}(\p{L}{1,6})(?= )")

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-
-import regex
 
 from guardrails_plugins.core.languages.profile import LanguageProfile
 from guardrails_plugins.core.normalize import fold
 from guardrails_plugins.core.sentence import Span
 from guardrails_plugins.core.values import clock, dates, links, numbers, tokens
-from guardrails_plugins.core.values.lexicon import Lexicon, answer_lexicon
+from guardrails_plugins.core.values.lexicon import JOINERS, Lexicon, answer_lexicon
 from guardrails_plugins.core.values.model import NONE, Reading, Value
+from guardrails_plugins.core.values.plain import noun_after, read_alone
+from guardrails_plugins.core.values.ranges import share_unit, short_year
 from guardrails_plugins.core.values.scan import Scan
 
-_DIGIT = regex.compile(r"[0-9]")
-_HAS_DIGIT = regex.compile(r"\p{Nd}|[⁰¹²³⁴⁵⁶⁷⁸⁹₀-₉¼-¾⅐-⅞↉]|[\u2460-\u249b\u3220-\u3229\u3280-\u3289]")
-_RANGE = regex.compile(r" ?(?:-|~|〜|～) ?(?=[$€£¥₹]?\d)")
-_TO = regex.compile(r" (?:to|and|or|bis|und|oder|à|et|ou|a|y|e|ou|до|и|или|تا|و|إلى|الی|से|और|至|到|和) (?=[$€£¥₹]?\d)")
-_NOUN = regex.compile(r"[ -]?(\p{Han}|[\p{L}\p{M}']{2,})")
-_POWER = regex.compile(r"\^\d+")
-_RATIO = regex.compile(r"\d{1,4}:\d{1,4}(?![\d:])")
-_MENTION_LIST = regex.compile(r"(?:\d{1,3}(?: ?(?:,|-|&|and|und|et|y|e|и|و|और|和|或|or|bis|to) ?))*+$")
+_DIGIT = re.compile(r"[0-9]")
+_HAS_DIGIT = re.compile(r"[\d⁰¹²³⁴⁵⁶⁷⁸⁹₀-₉¼-¾⅐-⅞↉\u2460-\u249b\u3220-\u3229\u3280-\u3289]")
+_RANGE = re.compile(r" ?(?:-|~|〜|～) ?(?=[$€£¥₹]?\d)")
+_TO = re.compile(rf" (?:{'|'.join(JOINERS)}) (?=[$€£¥₹]?\d)")
+_POWER = re.compile(r"\^\d+")
+_RATIO = re.compile(r"\d{1,4}:\d{1,4}(?![\d:])")
+_MENTION_LIST = re.compile(r"(?:\d{1,3}(?: ?(?:,|-|&|and|und|et|y|e|и|و|और|和|或|or|bis|to) ?))*+$")
 _MENTION_PUNCTUATION = " #№n.°("
 
 
@@ -38,7 +38,7 @@ def extract(
     The first `list_prefix` characters are a list marker and hold none. With the equivalence
     ``source_mention`` a mention of one of `source_count` sources by its number is none.
     """
-    if _HAS_DIGIT.search(text) is None and links.LINKISH.search(text) is None:
+    if _HAS_DIGIT.search(text) is None and not links.may_hold_link(text):
         return ()
     lexicon = answer_lexicon(profile.code)
     count = source_count if "source_mention" in equivalences else 0
@@ -93,6 +93,9 @@ class _Reader:
     def _at(self, start: int, floor: int) -> tuple[list[Value], int]:
         """The values that begin with the digit at `start`, and where they end."""
         text, scan = self._text, self._scan
+        alone = read_alone(scan, start)
+        if alone is not None:
+            return [alone], alone.span.end
         if start and text[start - 1] == "^":
             end = self._digits_end(start)
             return [], end
@@ -243,9 +246,9 @@ class _Reader:
         if second is None:
             return None
         second = second._replace(start=digit.start())
-        left, right = _share(quantity, second)
+        left, right = share_unit(quantity, second)
         second_readings = numbers.quantity_readings(right, negative=False, extra=needs, tag=tag)
-        short = _short_year(quantity, second)
+        short = short_year(quantity, second)
         if short is not None:
             second_readings = [Reading(f"n:{short}", tag, needs)]
         readings = numbers.quantity_readings(left, negative=negative, extra=needs, tag=tag)
@@ -258,11 +261,9 @@ class _Reader:
     def _number(self, quantity: numbers.Quantity, readings: tuple[Reading, ...]) -> Value:
         canonical = quantity.plain[0].canonical
         short = len(canonical) == 1 and not (quantity.percent or quantity.exponent)
-        return Value("number", Span(quantity.start, quantity.end), readings, self._noun(quantity.end), short)
-
-    def _noun(self, end: int) -> str:
-        match = _NOUN.match(self._text, end, end + 40)
-        return noun_stem(match.group(1)) if match is not None else ""
+        return Value(
+            "number", Span(quantity.start, quantity.end), readings, noun_after(self._text, quantity.end), short
+        )
 
     def _is_mention(self, start: int, quantity: numbers.Quantity) -> bool:
         """``passage 2`` (also ``passages 1 and 2``) of sources that exist."""
@@ -270,7 +271,7 @@ class _Reader:
         if not self._count or not canonical.isdigit() or len(canonical) > 3 or not 1 <= int(canonical) <= self._count:
             return False
         text = self._text
-        listed = regex.search(_MENTION_LIST, text[max(0, start - 40) : start])
+        listed = _MENTION_LIST.search(text[max(0, start - 40) : start])
         at = start - len(listed.group()) if listed is not None else start
         head = text[:at].rstrip(_MENTION_PUNCTUATION)
         if self._scan.before(len(head), self._scan.lexicon.mentions) is not None:
@@ -296,27 +297,3 @@ class _Reader:
     @staticmethod
     def _value(kind: str, start: int, end: int, readings: tuple[Reading, ...]) -> Value:
         return Value(kind, Span(start, end), readings)
-
-
-def noun_stem(word: str) -> str:
-    """A counted noun without the plural ending that most of the ten languages add in writing."""
-    word = word.casefold()
-    return word[:-1] if len(word) > 3 and word.endswith("s") else word
-
-
-def _share(first: numbers.Quantity, second: numbers.Quantity) -> tuple[numbers.Quantity, numbers.Quantity]:
-    percent = first.percent or second.percent
-    currency = first.currency or second.currency
-    exponent = first.exponent or second.exponent
-    return (
-        first._replace(percent=percent, currency=currency, exponent=exponent),
-        second._replace(percent=percent, currency=second.currency or currency, exponent=second.exponent),
-    )
-
-
-def _short_year(first: numbers.Quantity, second: numbers.Quantity) -> str | None:
-    """``2018-19`` ends in 2019 (a span of years abbreviated to two digits)."""
-    whole, tail = first.plain[0].canonical, second.plain[0].surface
-    if len(whole) == 4 and whole.isdigit() and len(tail) == 2 and tail.isdigit() and int(tail) > int(whole[2:]):
-        return whole[:2] + tail
-    return None

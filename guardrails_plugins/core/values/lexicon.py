@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from guardrails_plugins.core.languages.profile import LANGUAGES, LanguageProfile, load_profile
 from guardrails_plugins.core.normalize import normalize
+
+JOINERS = ("to", "and", "or", "bis", "und", "oder", "à", "et", "ou", "a", "y", "e", "до", "и", "или", "تا", "و",
+           "إلى", "الی", "से", "और", "至", "到", "和", "或")  # fmt: skip
+"""Words between two numbers that share a unit, or are listed."""
+_RUN = re.compile(r"[^\W\d_]++")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,7 @@ class Lexicon:
     """What the readers of values know of one language, English, and (in sources) of those in other scripts.
 
     `decimal` is "" where the language is unknown: both readings of an ambiguous number stand.
+    `attached`: the first and last runs of letters of all that can belong to a number beside it.
     Months map to ``g:9``, ``p:6``, ``i:9`` (Gregorian, Persian, Islamic).
     """
 
@@ -54,6 +61,7 @@ class Lexicon:
     mentions: Words
     number_words: Mapping[str, str]
     domain_endings: frozenset[str]
+    attached: frozenset[str]
 
 
 @functools.cache
@@ -81,29 +89,53 @@ def _lexicon(code: str, codes: tuple[str, ...], decimal: str) -> Lexicon:
     for profile in profiles:
         for word, exponent in profile.numbers.magnitude_suffixes.items():
             suffixes.setdefault(word, exponent)
+    words = _words(profiles)
     return Lexicon(
         code=code,
         decimal=decimal,
         blank_groups=not decimal or own.numbers.plain_blank_groups,
         order=own.dates.order,
-        magnitudes=Words.of(*({w: str(e) for w, e in p.numbers.magnitudes.items()} for p in profiles)),
+        magnitudes=words["magnitudes"],
         suffixes=suffixes,
-        percent=Words.of(*(dict.fromkeys(p.numbers.percent, "%") for p in profiles)),
-        currencies=Words.of(*(p.numbers.currencies for p in profiles)),
+        percent=words["percent"],
+        currencies=words["currencies"],
         currency_signs=_signs(profiles),
         ordinal_suffixes=frozenset(normalize(s).lstrip("-") for p in profiles for s in p.numbers.ordinal_suffixes),
         ordinal_dot=own.numbers.ordinal_dot,
-        months=Words.of(*map(_months, profiles)),
+        months=words["months"],
         connectors=frozenset(normalize(w) for p in profiles for w in p.dates.connectors),
-        am=Words.of(*({**dict.fromkeys(p.clock.am, "am"), **dict.fromkeys(p.clock.pm, "pm")} for p in profiles)),
-        hour=Words.of(*(dict.fromkeys(p.clock.hour, "h") for p in profiles)),
+        am=words["am"],
+        hour=words["hour"],
         noon=Words.of(
             *({**dict.fromkeys(p.clock.noon, "720"), **dict.fromkeys(p.clock.midnight, "0")} for p in profiles)
         ),
-        mentions=Words.of(*(dict.fromkeys(p.source_mentions, "s") for p in profiles[:2])),
+        mentions=words["mentions"],
         number_words={normalize(w): n for p in reversed(profiles) for w, n in p.numbers.words.items()},
         domain_endings=frozenset(e for c in LANGUAGES for e in load_profile(c).domain_endings),
+        attached=_attached(words, suffixes, profiles),
     )
+
+
+def _words(profiles: list[LanguageProfile]) -> dict[str, Words]:
+    return {
+        "magnitudes": Words.of(*({w: str(e) for w, e in p.numbers.magnitudes.items()} for p in profiles)),
+        "percent": Words.of(*(dict.fromkeys(p.numbers.percent, "%") for p in profiles)),
+        "currencies": Words.of(*(p.numbers.currencies for p in profiles)),
+        "months": Words.of(*map(_months, profiles)),
+        "am": Words.of(*({**dict.fromkeys(p.clock.am, "am"), **dict.fromkeys(p.clock.pm, "pm")} for p in profiles)),
+        "hour": Words.of(*(dict.fromkeys(p.clock.hour, "h") for p in profiles)),
+        "mentions": Words.of(*(dict.fromkeys(p.source_mentions, "s") for p in profiles[:2])),
+    }
+
+
+def _attached(
+    words: Mapping[str, Words], suffixes: Mapping[str, int], profiles: list[LanguageProfile]
+) -> frozenset[str]:
+    entries = [e for w in words.values() for e in w.entries]
+    entries += [e.casefold() for e in suffixes]
+    entries += [normalize(c) for p in profiles for c in p.dates.connectors]
+    runs = [r for r in map(_RUN.findall, entries) if r]
+    return frozenset({*(r[0] for r in runs), *(r[-1] for r in runs), *JOINERS, "h", "第"})
 
 
 def _signs(profiles: list[LanguageProfile]) -> dict[str, str]:

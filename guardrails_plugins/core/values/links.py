@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import regex
 
-LINKISH = regex.compile(r"@|://|www\.|[\w-]\.\p{L}{2}")
-"""Whether a text can hold a link at all."""
-
+_LINKISH = regex.compile(r"@|://|www\.|[\w-]\.\p{L}{2}")
 _LINK = regex.compile(
     r"(?P<url>(?<![\p{L}\p{N}])(?:https?|ftp)://[^\s<>\"“”«»{}|\\^`\[\]，。；！？、（）「」『』]++)"
     r"|(?P<email>(?<![\w.+-])[\w.+%-]{1,64}+@(?:[\w-]{1,63}+\.(?=[\w-]+\.[\w-])){0,8}[\w-]{1,63}+\.\p{L}{2,24}+(?![\w@-]))"
@@ -20,7 +19,7 @@ _SPLIT = regex.compile(
     r"(?:([a-z]++)://)?+(?:[^/?#@\s]*+@)?([^/?#:]*+)(?::(\d*+))?+(.*+)", regex.IGNORECASE | regex.DOTALL
 )
 _TRAILING = ".,;:!?'\"*_)]}>…؟،؛。"
-_PERCENT = regex.compile(r"%([0-9A-Fa-f]{2})")
+_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
 _FILE_ENDINGS = frozenset({"md", "js", "py", "ts", "rs", "sh", "pl", "so", "zip", "mov", "cc", "ml", "vue", "net_"})
@@ -36,9 +35,16 @@ class Link(NamedTuple):
     scheme: str
 
 
+def may_hold_link(text: str) -> bool:
+    """Whether a text can hold a link at all. Most sentences have no dot but the last."""
+    if text.find(".", 0, -1) < 0 and "@" not in text and "://" not in text:
+        return False
+    return _LINKISH.search(text) is not None
+
+
 def find_links(text: str, endings: frozenset[str]) -> Iterator[Link]:
     """All links of a text in order; `endings` are the domain endings that make a bare domain one."""
-    if LINKISH.search(text) is None:
+    if not may_hold_link(text):
         return
     for match in _LINK.finditer(text):
         kind = match.lastgroup if match.lastgroup != "ending" else "domain"
@@ -89,6 +95,6 @@ def canonical_url(url: str) -> tuple[str, str]:
     return f"u:{host}{rest}", scheme
 
 
-def _unescape(match: regex.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     char = chr(int(match.group(1), 16))
     return char if char in _UNRESERVED else match.group().upper()

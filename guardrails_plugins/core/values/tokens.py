@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import regex
 
 # Cased scripts only: in the others letters are written on to a number (``و2019``, ``2019年``).
@@ -9,7 +11,7 @@ _CASED = r"[\p{Latin}\p{Greek}\p{Cyrillic}]"
 _PART = r"[\p{Latin}\p{Greek}\p{Cyrillic}\p{M}\d]"
 IDENTIFIER = regex.compile(rf"{_PART}++(?:[-_.']{_PART}++)*+")
 _LEFT = regex.compile(rf"(?r)(?:{_PART}++[-_.]?)*+")
-_PHONE = regex.compile(
+_PHONE = re.compile(
     r"\+?\(?\d{1,4}\)?(?:(?: - |[ .\-/])\(?\d{1,5}\)?){2,6}(?!\d)"
     r"|\(\d{2,5}\)[ -]?\d{2,4}(?:[ -]\d{2,5}){0,4}(?!\d)"
     r"|\+\d{7,15}(?!\d)|\d{3}-\d{4}(?![\d-])"
@@ -60,7 +62,7 @@ def _is_identifier(token: str, text: str, begin: int) -> bool:
         return (
             any(c.isupper() for c in letters) and letters.lower() not in _UNITS and "-" not in token[: match.start(1)]
         ) or (any(c.isdigit() for c in rest) and any(c.isupper() for c in letters))
-    parts = regex.split(r"[-_./]", token, maxsplit=1)
+    parts = re.split(r"[-_./]", token, maxsplit=1)
     word = parts[0]
     if any(c.isdigit() for c in word):
         return bool(regex.match(_CASED, word))
@@ -105,8 +107,8 @@ def phone_span(text: str, start: int) -> tuple[int, int, str] | None:
         token = match.group()
         if token.count(")") > token.count("("):
             token = token[: token.index(")")]
-        digits = regex.sub(r"\D", "", token)
-        groups = regex.findall(r"\d+", token)
+        digits = re.sub(r"\D", "", token)
+        groups = re.findall(r"\d+", token)
         if MIN_PHONE_DIGITS <= len(digits) <= MAX_PHONE_DIGITS and _is_phone(token, groups):
             return match.start(), match.start() + len(token), digits
     return None
