@@ -29,7 +29,7 @@ def provider() -> Iterator[Provider]:
         yield running
 
 
-def chat(folder: Path, provider: Provider, said: list[str], *options: str) -> str:
+def chat(folder: Path, provider: Provider, said: list[str], *options: str, **environment: str) -> str:
     """What the chat prints, its log included, while somebody types some lines and then leaves."""
     model = f"models: [{{type: main, engine: openai, model: {MODEL}, parameters: {{base_url: '{provider.url}'}}}}]"
     write(folder, yaml=f"{model}\n{SEARCH}", prompt=True)
@@ -43,7 +43,14 @@ def chat(folder: Path, provider: Provider, said: list[str], *options: str) -> st
         capture_output=True,
         text=True,
         timeout=120,
-        env={**os.environ, "OPENAI_API_KEY": "none", "PYTHONPATH": paths, "COLUMNS": "400", "NO_COLOR": "1"},
+        env={
+            **os.environ,
+            "OPENAI_API_KEY": "none",
+            "PYTHONPATH": paths,
+            "COLUMNS": "400",
+            "NO_COLOR": "1",
+            **environment,
+        },
         cwd=folder,
     )
     assert "Aborted" in done.stderr, done.stderr  # the end of the keyboard
@@ -81,4 +88,12 @@ def test_verbose(tmp_path: Path, provider: Provider, streaming: bool) -> None:
     printed = chat(tmp_path, provider, ["word-bad?", "word-good?"], *options)
     assert "LLM Prompt" in printed  # the log that --verbose adds
     assert "The hall opened in 1931." in printed
+    assert SECRET not in printed
+
+
+@pytest.mark.parametrize("options", [(), ("--streaming",)])
+def test_when_nemo_is_told_to_use_iorails(tmp_path: Path, provider: Provider, options: tuple[str, ...]) -> None:
+    printed = chat(tmp_path, provider, ["word-bad?"], *options, NEMO_GUARDRAILS_IORAILS_ENGINE="1")
+    assert "Falling back to LLMRails" in printed
+    assert NOTICE in printed
     assert SECRET not in printed

@@ -10,7 +10,21 @@ import pytest
 
 pytest.importorskip("nemoguardrails")
 
-from .support import BAD, SECRET, FakeModel, collect, everything, rails, request
+from guardrails_plugins.adapters.nemo import gate_items
+
+from .support import (
+    BAD,
+    KNOWLEDGE,
+    SECRET,
+    DialogModel,
+    FakeModel,
+    collect,
+    everything,
+    rails,
+    request,
+    searching,
+)
+from .test_sources import ASK, DIALOG
 
 pytestmark = pytest.mark.framework
 
@@ -41,7 +55,7 @@ async def test_streaming(logged: io.StringIO, capsys: pytest.CaptureFixture[str]
     assert len(items) == 2
     found = "\n".join([*items, everything(app.explain()), everything(app.events_history_cache), logged.getvalue()])
     printed = capsys.readouterr()
-    assert "The hall opened in 1931." in found
+    assert "The hall opened in 1931." in printed.out  # the verbose log is there
     assert SECRET not in found + printed.out + printed.err
 
 
@@ -62,6 +76,61 @@ async def test_a_state_that_is_kept(logged: io.StringIO) -> None:
     assert SECRET not in everything(response) + logged.getvalue()
 
 
+async def test_dialog_mode(logged: io.StringIO, capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+    app = searching(DialogModel(f'  "{BAD}"'), tmp_path, colang=DIALOG, knowledge=KNOWLEDGE)
+    app.verbose = True
+    items = await collect(app.stream_async(messages=ASK, options=OPTIONS))
+    response = await app.generate_async(messages=ASK, options=OPTIONS)
+    assert items[0] == "The hall opened in 1931."
+    found = [*items, everything(response), everything(app.explain()), everything(app.events_history_cache)]
+    assert SECRET not in "\n".join([*found, logged.getvalue(), *capsys.readouterr()])
+
+
+async def test_streams_of_ones_own(logged: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:
+    async def pieces() -> Any:
+        for start in range(0, len(BAD), 5):
+            yield BAD[start : start + 5]
+
+    app = rails(FakeModel(""), verbose=True)
+    wrapped = await collect(app.stream_async(messages=request(), generator=gate_items(pieces())))
+    unwrapped = await collect(app.stream_async(messages=request(), generator=pieces()))
+    assert wrapped[0] == "The hall opened in 1931."
+    found = [*wrapped, *unwrapped, everything(app.explain()), logged.getvalue(), *capsys.readouterr()]
+    assert SECRET not in "\n".join(found)
+
+
+async def test_a_passthrough_function(logged: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:
+    async def answer(context: Any, events: Any) -> tuple[str, dict[str, str]]:
+        return BAD, {"raw": BAD}
+
+    app = rails(FakeModel(""), yaml="passthrough: True", verbose=True)
+    app.passthrough_fn = answer
+    items = await collect(app.stream_async(messages=request(), options=OPTIONS))
+    response = await app.generate_async(messages=request(), options=OPTIONS)
+    found = [*items, everything(response), everything(app.explain()), logged.getvalue(), *capsys.readouterr()]
+    assert "value_unsupported" in "\n".join(found)
+    assert SECRET not in "\n".join(found)
+
+
+async def test_a_provider_error_that_quotes_the_answer(logged: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:
+    error = RuntimeError(f"broke after: Late fees ended {SECRET}")
+    app = rails(FakeModel(BAD, size=4, fail_after=10, error=error), verbose=True)
+    items = await collect(app.stream_async(messages=request()))
+    assert "generation_error" in items[-1]
+    found = "\n".join([*items, everything(app.explain()), logged.getvalue(), *capsys.readouterr()])
+    assert "broke off (RuntimeError)" in found
+    assert SECRET not in found
+
+
+async def test_what_the_reader_left_behind(logged: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:
+    app = rails(FakeModel(BAD, size=1, stall_after=len(BAD) - 1), policy={"max_chars": 1000}, verbose=True)
+    stream = app.stream_async(messages=request())
+    await anext(stream)
+    await stream.aclose()
+    found = [everything(app.explain()), everything(app.events_history_cache), logged.getvalue(), *capsys.readouterr()]
+    assert SECRET not in "\n".join(found)
+
+
 TRACING = """
 tracing:
   enabled: True
@@ -70,13 +139,21 @@ tracing:
 """
 
 
-async def test_traces_with_content_capture(tmp_path: Any) -> None:
+@pytest.mark.parametrize("format", ["opentelemetry", "legacy"])
+@pytest.mark.parametrize("dialog", [False, True])
+async def test_traces_with_content_capture(tmp_path: Any, dialog: bool, format: str) -> None:
     path = tmp_path / "traces.jsonl"
-    app = rails(FakeModel(BAD), yaml=TRACING % path)
-    await collect(app.stream_async(messages=request()))
-    await app.generate_async(messages=request())
+    yaml = TRACING % path + f"  span_format: {format}\n"
+    if dialog:
+        app = searching(DialogModel(f'"{BAD}"'), tmp_path, yaml=yaml, colang=DIALOG, knowledge=KNOWLEDGE)
+    else:
+        app = rails(FakeModel(BAD), yaml=yaml)
+    messages = ASK if dialog else request()
+    await collect(app.stream_async(messages=messages))
+    await app.generate_async(messages=messages)
     written = path.read_text()
-    assert written.count("gen_ai.content.completion") == 2
+    assert format == "legacy" or written.count("gen_ai.content.completion") == (4 if dialog else 2)
+    assert len(written.splitlines()) >= 2
     assert SECRET not in written
 
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import sys
+import json
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -21,110 +16,11 @@ pytest.importorskip("fastapi")
 
 import openai
 
-from .provider import MODEL, Provider
-from .support import BAD, FOLDER, GOOD, GOOD_ITEMS, GOOD_SHOWN, SECRET, SOURCES, write
+from .provider import MODEL
+from .server import Server, read, texts
+from .support import GOOD_ITEMS, GOOD_SHOWN, SECRET, SOURCES
 
 pytestmark = pytest.mark.framework
-
-ANSWERS = {
-    "word-good": GOOD,
-    "word-bad": BAD,
-    "word-slow": {"text": GOOD * 30, "delay": 0.02},
-    "word-stall": {"text": GOOD, "stall_after": 5},
-    "word-refuse": "NO_ANSWER",
-    "word-busy": {"text": "", "status": 429},
-    "word-cut": {"text": "It opened in 1931 [S1]. It has", "finish": "length"},
-    "word-break": {"text": GOOD, "break_after": 6},
-}
-
-SERVER = """
-import sys
-from nemoguardrails.server import api
-from nemoguardrails.server.datastore.memory_store import MemoryStore
-from nemoguardrails.cli import app
-api.register_datastore(MemoryStore())
-sys.argv = ["nemoguardrails", "server", *sys.argv[1:]]
-app()
-"""
-
-
-class Server:
-    """The server as a process of its own, and what it has logged."""
-
-    def __init__(self, folder: Path, provider: Provider) -> None:
-        self.provider = provider
-        self.config = folder.name
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self._log = folder.parent / "server.log"
-        paths = os.pathsep.join([str(FOLDER.parent), os.environ.get("PYTHONPATH", "")])
-        environment = {**os.environ, "OPENAI_API_KEY": "none", "PYTHONPATH": paths}
-        command = [sys.executable, "-c", SERVER, "--config", str(folder), "--port", str(self.port), "--disable-chat-ui"]
-        with self._log.open("w") as log:
-            self.process = subprocess.Popen(
-                command, stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=folder.parent
-            )
-
-    def wait(self) -> None:
-        for _ in range(300):
-            try:
-                httpx.get(f"http://127.0.0.1:{self.port}/healthz", timeout=1)
-                return
-            except httpx.HTTPError:
-                assert self.process.poll() is None, self.log
-                time.sleep(0.2)
-        raise AssertionError(self.log)
-
-    @property
-    def log(self) -> str:
-        return self._log.read_text()
-
-    def client(self) -> Any:
-        return openai.OpenAI(base_url=f"http://127.0.0.1:{self.port}/v1", api_key="none", max_retries=0, timeout=20)
-
-    def ask(self, word: str, *, stream: bool = True, **guardrails: Any) -> Any:
-        body = {"config_id": self.config, "context": {"sources": SOURCES}, **guardrails}
-        return self.client().chat.completions.create(
-            model=MODEL,
-            messages=[{"role": "user", "content": f"When did it open? {word}"}],
-            stream=stream,
-            extra_body={"guardrails": body},
-        )
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("nemo") / "gate"
-    folder.mkdir()
-    with Provider(ANSWERS) as provider:
-        model = f"models: [{{type: main, engine: openai, model: {MODEL}, parameters: {{base_url: '{provider.url}'}}}}]"
-        write(folder, yaml=model, prompt=True)
-        (folder / "config.py").write_text((FOLDER / "config.py").read_text())
-        running = Server(folder, provider)
-        try:
-            running.wait()
-            yield running
-        finally:
-            running.process.send_signal(signal.SIGTERM)
-            running.process.wait(10)
-
-
-def texts(stream: Any) -> Iterator[str]:
-    for chunk in stream:
-        text = chunk.choices[0].delta.content
-        if text:
-            yield text
-
-
-def read(stream: Any) -> tuple[list[str], Any]:
-    """The texts of a stream, and the error that ended it."""
-    shown: list[str] = []
-    try:
-        shown.extend(texts(stream))
-    except openai.APIError as error:
-        return shown, error
-    return shown, None
 
 
 def test_a_stream(server: Server) -> None:
@@ -198,6 +94,32 @@ def test_a_thread_keeps_only_what_was_shown(server: Server) -> None:
     server.ask("word-good", stream=False, thread_id=thread)
     assert SECRET not in str(server.provider.requests[-1]["body"])
     assert "The answer stops here" in str(server.provider.requests[-1]["body"])
+
+
+@pytest.mark.parametrize("word", ["word-good", "word-bad"])
+@pytest.mark.parametrize("stream", [True, False])
+def test_the_store_of_threads(server: Server, word: str, stream: bool) -> None:
+    thread = f"thread-of-{word}-{'stream' if stream else 'whole'}"
+    answer = server.ask(word, stream=stream, thread_id=thread)
+    if stream:
+        read(answer)  # NeMo 0.24 stores no streamed answer
+    threads = httpx.get(f"http://127.0.0.1:{server.port}/threads", timeout=5).json()
+    assert (f"thread-{thread}" in threads) is not stream
+    assert SECRET not in str(threads)
+    if not stream:
+        kept = json.loads(threads[f"thread-{thread}"])[-1]["content"]
+        assert kept == GOOD_SHOWN if word == "word-good" else kept.startswith("The answer stops here")
+
+
+def test_many_requests_at_once_each_against_its_own_sources(server: Server) -> None:
+    def one(number: int) -> tuple[list[str], Any]:
+        sources = SOURCES if number % 2 else ["The reading hall opened in 1931.", "Late fees ended in 2020."]
+        return read(server.ask("word-good", context={"sources": sources}))
+
+    with ThreadPoolExecutor(12) as pool:
+        for number, (shown, error) in enumerate(pool.map(one, range(24))):
+            assert shown == (GOOD_ITEMS if number % 2 else GOOD_ITEMS[:1])
+            assert (error is None) is bool(number % 2)
 
 
 def test_checks(server: Server) -> None:
