@@ -9,7 +9,6 @@ from nemoguardrails.actions import action
 from nemoguardrails.actions.rail_outcome import RailOutcome, TransformTarget
 
 from guardrails_plugins.adapters.nemo import session as sessions
-from guardrails_plugins.adapters.nemo import sources as origin
 from guardrails_plugins.adapters.nemo.model import final_text
 from guardrails_plugins.adapters.nemo.settings import ACTION
 from guardrails_plugins.adapters.nemo.verdict import Verdict, terminal_type
@@ -20,7 +19,9 @@ UNWRAPPED = (
 )
 
 
-async def _sentence_gate(context: Mapping[str, Any] | None = None, text: str | None = None, **_: Any) -> RailOutcome:
+async def _sentence_gate(
+    context: Mapping[str, Any] | None = None, text: str | None = None, events: Any = None, **_: Any
+) -> RailOutcome:
     """Answer for one bot message (`text`, else ``bot_message`` of the context).
 
     Text that the gated model let through is allowed, a stand-in blocked; any other text is
@@ -28,7 +29,7 @@ async def _sentence_gate(context: Mapping[str, Any] | None = None, text: str | N
     """
     try:
         message = text if text is not None else (context or {}).get("bot_message")
-        return _answer(sessions.current(), context or {}, message)
+        return _answer(sessions.current(), context or {}, message, events)
     except Exception:  # fail closed; the error may quote the message, so it is not kept
         return _failure("The sentence gate broke.")
 
@@ -37,7 +38,7 @@ sentence_gate: Any = action(is_system_action=True, name=ACTION)(_sentence_gate)
 """The action as NeMo registers it; a system action is never sent to an actions server."""
 
 
-def _answer(session: sessions.Session | None, context: Mapping[str, Any], message: Any) -> RailOutcome:
+def _answer(session: sessions.Session | None, context: Mapping[str, Any], message: Any, events: Any) -> RailOutcome:
     if session is None:
         return _failure(sessions.NO_SESSION)
     if message is None or message == "":
@@ -46,7 +47,7 @@ def _answer(session: sessions.Session | None, context: Mapping[str, Any], messag
         return block(session.failure())
     if sessions.role() == sessions.STREAM:
         return _answer_item(session, message)
-    session.retrieve(origin.retrieved(context))
+    session.retrieve_in_turn(events, context)
     return _answer_message(session, message)
 
 

@@ -202,7 +202,7 @@ class _GatedPassthrough:
         session = sessions.current()
         if session is None:
             return "", None
-        session.retrieve(origin.retrieved(context))
+        session.retrieve_in_turn(events, context)
         shown, verdict = session.judge(text if isinstance(text, str) else str(text))
         final = final_text(shown, verdict)
         if session.streaming and verdict.blocks:
@@ -240,7 +240,7 @@ def _with_retrieved(action: Any, _config: Any) -> Any:
     async def wrapped(*args: Any, **kwargs: Any) -> Any:
         session = sessions.current()
         if session is not None:
-            session.retrieve(origin.retrieved(kwargs.get("context")))
+            session.retrieve_in_turn(kwargs.get("events"), kwargs.get("context"))
         raw = raw_llm_request.get()
         if isinstance(raw, list):
             # Passthrough mode hands the messages to the model as they came, and a context message is not one.

@@ -22,6 +22,7 @@ from typing import Any
 from guardrails_plugins.adapters.nemo import sources as origin
 from guardrails_plugins.adapters.nemo.settings import NemoSettings, notices
 from guardrails_plugins.adapters.nemo.tracing import SentenceSpans
+from guardrails_plugins.adapters.nemo.turn import retrieved_in_turn
 from guardrails_plugins.adapters.nemo.verdict import Verdict
 from guardrails_plugins.core.gate import SentenceGate
 from guardrails_plugins.core.languages.profile import resolve_language
@@ -119,6 +120,15 @@ class Session:
         """Take what NeMo retrieved; sources that the request itself names stand."""
         if chunks is not None and self._given is None:
             self._retrieved = self._indexes.of(chunks, self.language)
+
+    def retrieve_in_turn(self, events: Any, context: Mapping[str, Any] | None) -> None:
+        """Take what this turn has retrieved. Without events (Colang 2) the context says it."""
+        if not isinstance(events, (list, tuple)):
+            self.retrieve(origin.retrieved(context))
+            return
+        happened, chunks = retrieved_in_turn(events)
+        if happened and self._given is None:
+            self._retrieved = None if chunks is None else self._indexes.of(chunks, self.language)
 
     # -- judging -----------------------------------------------------------------------------
 

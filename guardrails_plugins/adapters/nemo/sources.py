@@ -139,11 +139,12 @@ def retrieved(context: Mapping[str, Any] | None) -> list[str] | None:
     if isinstance(joined, (list, tuple)):
         return [c for c in joined if isinstance(c, str)]
     if isinstance(joined, str):
-        if chunks and _squeezed("".join(chunks)) == _squeezed(joined):
+        if chunks and squeezed("".join(chunks)) == squeezed(joined):
             return chunks
         return [joined.strip()] if joined.strip() else None
     return chunks or None
 
 
-def _squeezed(text: str) -> str:
+def squeezed(text: str) -> str:
+    """The text without whitespace: NeMo trims and joins chunks."""
     return "".join(text.split())
