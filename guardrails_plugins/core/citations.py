@@ -122,8 +122,10 @@ class MarkerStyle:
         (``[1]``) then has none, as it has none inside backticks."""
         if not ("[" in text or "［" in text or "【" in text) or (code and self.bare):
             return []
-        skipped = self._code_spans(text)
-        matches = [m for m in self._pattern.finditer(text) if _paired(text, m) and not _within(m.start(), skipped)]
+        matches = [m for m in self._pattern.finditer(text) if _paired(text, m)]
+        if self.bare and "`" in text:
+            skipped = self._code_spans(text)
+            matches = [m for m in matches if not _within(m.start(), skipped)]
         return [self._marker(text, matches, i) for i in range(len(matches))]
 
     def look_alikes(self, shown: str) -> list[Span]:
@@ -138,12 +140,11 @@ class MarkerStyle:
         return [m.span() for m in _INLINE_CODE.finditer(text)] if self.bare and "`" in text else []
 
     def _marker(self, text: str, matches: list[re.Match[str]], i: int) -> Marker:
-        match = matches[i]
-        marker = match.group()
-        digits = marker[self._digits : -1]
+        start, end = matches[i].span()
+        digits = text[start + self._digits : end - 1]
         # Most markers name one source.
-        numbers, malformed = ((int(digits),), False) if digits.isdecimal() else self._numbers(marker)
-        return Marker(Span(*match.span()), numbers, malformed or _is_glued(text, matches, i))
+        numbers, malformed = ((int(digits),), False) if digits.isdecimal() else self._numbers(text[start:end])
+        return Marker(Span(start, end), numbers, malformed or _is_glued(text, matches, i))
 
     def _numbers(self, marker: str) -> tuple[tuple[int, ...], bool]:
         numbers: set[int] = set()
@@ -235,6 +236,9 @@ def _paired(text: str, match: re.Match[str]) -> bool:
 
 def _is_glued(text: str, matches: list[re.Match[str]], i: int) -> bool:
     """Whether the run of markers around this one stands between two letters or digits."""
+    start = matches[i].start()
+    if not start or text[start - 1] == " ":
+        return False
     first = last = i
     while first and matches[first - 1].end() == matches[first].start():
         first -= 1

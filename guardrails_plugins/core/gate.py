@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from guardrails_plugins.core.citations import marker_style
 from guardrails_plugins.core.endings import Ending, ending_of, is_finished
@@ -198,7 +197,7 @@ class SentenceGate:
             return outcome
         self._move(Event.ENDED)
         trailing = rest.raw if rest is not None and not rest else ""
-        return replace(outcome, text=outcome.text + trailing, state=self._state)
+        return outcome._replace(text=outcome.text + trailing, state=self._state)
 
     def _finish_cut(self, rest: Sentence | None, withheld: int) -> GateOutcome:
         finished = bool(rest) and rest is not None and is_finished(rest.text, marker_style(self.policy.marker))
@@ -208,7 +207,7 @@ class SentenceGate:
         withheld = self._held_chars() if finished else withheld
         self._held.clear()
         self._move(Event.CUT)
-        return replace(outcome, state=self._state, notice=self._notice(), withheld_chars=withheld)
+        return outcome._replace(state=self._state, notice=self._notice(), withheld_chars=withheld)
 
     def _take(self, sentences: list[Sentence], *, last: bool = False) -> GateOutcome:
         """Judge sentences in order until one fails; `last` says that none follows."""
@@ -221,12 +220,11 @@ class SentenceGate:
                     begins = self._nothing_released() and not released and self._begins(prepared.shown)
                     return self._stop(Event.REFUSAL, released, flagged, notice=begins, withheld=len(sentence.text))
                 violations = self._judge.violations(prepared)
-                if any(self.policy.stops(v.code) for v in violations):
-                    every = (*flagged, *violations)
-                    return self._stop(Event.VIOLATED, released, every, notice=True, withheld=len(sentence.text))
-                self._move(Event.PASSED)
+                if violations:
+                    flagged.extend(violations)
+                    if any(self.policy.stops(v.code) for v in violations):
+                        return self._stop(Event.VIOLATED, released, flagged, notice=True, withheld=len(sentence.text))
                 released.append(self._judge.release(prepared, violations))
-                flagged.extend(violations)
         except Exception as error:  # BrokenCheckError, or a defect of ours: both fail closed
             del error
             every = (*flagged, self._broken())
@@ -234,6 +232,7 @@ class SentenceGate:
         if not released:
             return _NOTHING
         self._any_released = True
+        self._move(Event.PASSED)
         return GateOutcome("".join(s.text for s in released), False, self._state, tuple(flagged), tuple(released))
 
     def _ready(self, sentences: list[Sentence], *, last: bool) -> Iterator[Prepared]:
@@ -336,8 +335,7 @@ def check_text(
     if first.stopped:
         return first
     last = gate.finish(finish_reason)
-    return replace(
-        last,
+    return last._replace(
         text=first.text + last.text,
         violations=first.violations + last.violations,
         sentences=first.sentences + last.sentences,

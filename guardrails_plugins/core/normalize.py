@@ -47,6 +47,9 @@ _BETWEEN_DIGITS = regex.compile(
 )
 
 _FOLDED = {
+    # Full-width forms, as NFKC has them: one character each. Those that fold further stand below.
+    **{chr(c): chr(c - 0xFEE0) for c in range(0xFF01, 0xFF5F)},
+    "｀": "'",
     "ي": "ی", "ى": "ی", "ك": "ک", "ة": "ه", "ۀ": "ه", "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا",
     "٫": ".", "⁄": "/", "∕": "/",
     **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
@@ -66,7 +69,8 @@ def _decimal_points() -> list[int]:
 
 
 _TABLE = str.maketrans(_FOLDED | _digits())
-_CHANGES = re.compile("[" + "".join(map(re.escape, map(chr, _TABLE))) + "]")
+# Beyond the BMP all characters are taken: a class of single ones there is searched one by one.
+_CHANGES = re.compile("[" + "".join(re.escape(chr(c)) for c in _TABLE if c <= 0xFFFF) + "\U00010000-\U0010ffff]")
 
 
 def normalize(text: str) -> str:
@@ -88,8 +92,10 @@ def fold(text: str) -> tuple[str, list[int] | None]:
         if _ASCII_SPECIAL.search(text) is None:
             return text.replace("`", "'") if "`" in text else text, None
         return _between_digits(text, None)
-    if _SPECIAL.search(text) is None and _BEHIND_DIGIT.search(text) is None and unicodedata.is_normalized("NFKC", text):
-        return text.translate(_TABLE) if _CHANGES.search(text) else text, None
+    if _SPECIAL.search(text) is None and _BEHIND_DIGIT.search(text) is None:
+        form = text.translate(_TABLE) if _CHANGES.search(text) else text
+        if unicodedata.is_normalized("NFKC", form):
+            return form, None
     folded, offsets = _fold_parts(text)
     return _between_digits(folded, offsets)
 
@@ -139,9 +145,9 @@ _CLUSTER = regex.compile(r"\X|.", regex.DOTALL)
 def _add_plain(text: str, start: int, end: int, add: Callable[[str, int, int], None]) -> None:
     if start >= end:
         return
-    piece = text[start:end]
+    piece = text[start:end].translate(_TABLE)
     if unicodedata.is_normalized("NFKC", piece):
-        add(piece.translate(_TABLE), start, end)
+        add(piece, start, end)
         return
     for match in _CLUSTER.finditer(piece):
         folded = unicodedata.normalize("NFKC", match.group()).translate(_TABLE)

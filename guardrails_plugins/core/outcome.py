@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from guardrails_plugins.core.sentence import Sentence, Span
 
@@ -55,8 +56,7 @@ class Violation:
     found_in: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ReleasedSentence:
+class ReleasedSentence(NamedTuple):
     """A sentence that may be shown, with `text` exactly as released (whitespace before it included).
 
     `cited` are the numbers of the sources it cites, sorted; `violations` those that the
@@ -74,8 +74,7 @@ class ReleasedSentence:
         return self.sentence.span
 
 
-@dataclass(frozen=True, slots=True)
-class GateOutcome:
+class GateOutcome(NamedTuple):
     """What one call of `feed` or `finish` decided.
 
     `text` may be shown now and may be empty; it is the `text` of `sentences` joined.

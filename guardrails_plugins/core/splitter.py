@@ -37,6 +37,8 @@ _ENDLESS = 1 << 60
 _CJK = frozenset(CJK_TERMINATORS)
 STEP_WORD_CHARS = 16
 """Code points in which a step word (``Step``, ``Schritt``) is looked for."""
+# Looking a member up in an enum costs as much as ten local names.
+_PROSE, _TERMINATOR, _BOUND = Kind.PROSE, Rule.TERMINATOR, Rule.BOUND
 _PLAIN_KINDS = (Kind.PROSE, Kind.ITEM)
 
 
@@ -92,7 +94,7 @@ class SentenceSplitter:
         self._fence = False
         self._last_number = 0
         self._closed = False
-        self._begin(line_start=True)
+        self._begin(True, False)
         self._search = _NOT_BLANK_SEARCH
         self._room = _ENDLESS
 
@@ -176,7 +178,7 @@ class SentenceSplitter:
 
     # -- the machine -------------------------------------------------------------------------
 
-    def _begin(self, *, line_start: bool = False, glued: bool = False) -> None:
+    def _begin(self, line_start: bool, glued: bool) -> None:
         """Reset what is known of the current sentence. `glued`: it continues a piece cut at the bound."""
         self._first = -1
         self._scan = 0
@@ -185,7 +187,7 @@ class SentenceSplitter:
         self._false_dot = -1
         self._line_start = line_start
         self._glued = glued
-        self._kind = Kind.PROSE
+        self._kind = _PROSE
         self._quotes: QuoteState | None = None
 
     def _step(self) -> tuple[int, Rule | None] | None:
@@ -217,7 +219,7 @@ class SentenceSplitter:
                 if self._body < 0:
                     self._classify(start)
                 if self._kind in _PLAIN_KINDS:
-                    return end, Rule.TERMINATOR
+                    return end, _TERMINATOR
         return self._at_terminator(start, end)
 
     def _locate_first(self) -> bool:
@@ -226,7 +228,7 @@ class SentenceSplitter:
             return False
         first = self._first = found.start()
         self._bound = first + self._max_chars
-        if first and LINE_BREAK.search(self._text, 0, first):
+        if first and not (first == 1 and self._text[0] == " ") and LINE_BREAK.search(self._text, 0, first):
             self._line_start, self._glued = True, False
         return True
 
@@ -376,7 +378,7 @@ class SentenceSplitter:
         sentence = self._sentence(end, rule)
         self._base += end
         self._text = self._text[end:]
-        self._begin(glued=rule is Rule.BOUND)
+        self._begin(False, rule is _BOUND)
         return sentence
 
     def _sentence(self, end: int, rule: Rule, *, trailing: bool = False) -> Sentence:
@@ -386,13 +388,13 @@ class SentenceSplitter:
         if trailing:
             text = text.rstrip()
         kind, prefix = self._kind, 0
-        if kind is Kind.ITEM:
+        if kind is _PROSE:
+            if trailing and self._is_heading(text):
+                kind = Kind.HEADING
+        elif kind is Kind.ITEM:
             prefix = min(max(self._body - first, 0), len(text))
-        elif kind is Kind.CODE:
-            if text.startswith(("```", "~~~")):
-                self._fence = not self._fence
-        elif kind is Kind.PROSE and rule is Rule.FLUSH and self._is_heading(text):
-            kind = Kind.HEADING
+        elif kind is Kind.CODE and text.startswith(("```", "~~~")):
+            self._fence = not self._fence
         if self._number:
             self._last_number = self._number
         paragraph = first > 1 and len(LINE_BREAK.findall(raw, 0, first)) > 1

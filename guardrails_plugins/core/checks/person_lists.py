@@ -47,8 +47,9 @@ class PersonLists:
         folded, offsets = fold(text)
         if offsets is not None:  # characters were dropped, and words may have grown together
             return True
-        if any(fragment in text for fragment in self.fragments):
-            return True
+        for fragment in self.fragments:
+            if fragment in text:
+                return True
         return not self.runs.isdisjoint(RUN.findall(folded.casefold()))
 
 

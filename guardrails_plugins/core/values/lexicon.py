@@ -15,13 +15,28 @@ JOINERS = ("to", "and", "or", "bis", "und", "oder", "à", "et", "ou", "a", "y", 
 """Words between two numbers that share a unit, or are listed."""
 _RUN = re.compile(r"[^\W\d_]++")
 
+FIRST_EAST_ASIAN = "\u2e80"
+"""From here on scripts have no blanks between words: what follows a number may belong to it."""
+
+
+def head_of(text: str, position: int = 0) -> str:
+    """The run of letters that starts at `position`, or the one character there; "" at the end."""
+    run = _RUN.match(text, position)
+    return run.group() if run is not None else text[position : position + 1]
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Entry in matching form to its meaning; `longest` is the most words an entry has."""
+    """Entry in matching form to its meaning; `longest` is the most words an entry has.
+
+    `heads` are the entries' first runs of letters (or first signs), `tails` their last two
+    characters: text with neither beside a number holds no entry there.
+    """
 
     entries: Mapping[str, str]
     longest: int
+    heads: frozenset[str]
+    tails: frozenset[str]
 
     @classmethod
     def of(cls, *mappings: Mapping[str, str]) -> Words:
@@ -30,7 +45,8 @@ class Words:
         for mapping in mappings:
             for word, meaning in mapping.items():
                 merged.setdefault(normalize(word), meaning)
-        return cls(merged, max((w.count(" ") + 1 for w in merged), default=1))
+        longest = max((w.count(" ") + 1 for w in merged), default=1)
+        return cls(merged, longest, frozenset(map(head_of, merged)), frozenset(w[-2:] for w in merged))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import re
 import regex
 
 from guardrails_plugins.core.sentence import Span
+from guardrails_plugins.core.values.lexicon import FIRST_EAST_ASIAN
 from guardrails_plugins.core.values.model import Reading, Value
 from guardrails_plugins.core.values.numbers import NUMBER, read_plain
 from guardrails_plugins.core.values.scan import Scan
@@ -16,8 +17,6 @@ _NOUN = regex.compile(r"[ -]?(\p{Han}|[\p{L}\p{M}']{2,})")
 _OPENING = "([\"'"
 _CLOSING = frozenset(",;:!?)]\"'")
 _AT_END = ".!?…)]\"'*_"
-_FIRST_EAST_ASIAN = "\u2e80"
-"""From here on scripts have no blanks between words: what follows a number may belong to it."""
 
 
 def read_alone(scan: Scan, start: int) -> Value | None:
@@ -36,7 +35,7 @@ def read_alone(scan: Scan, start: int) -> Value | None:
         following = text[end]
         if following == " ":
             word = _RUN.match(scan.lower, end + 1)
-            if word is None or word.group() in attached or text[end + 1] >= _FIRST_EAST_ASIAN:
+            if word is None or word.group() in attached or text[end + 1] >= FIRST_EAST_ASIAN:
                 return None
         elif following == "." or following == "…":
             if text[end:].strip(_AT_END):
@@ -44,7 +43,7 @@ def read_alone(scan: Scan, start: int) -> Value | None:
         elif following not in _CLOSING or not (end + 1 == size or text[end + 1] == " "):
             return None
     before = scan.lower[scan.lower.rfind(" ", 0, start - 1) + 1 : start - 1].lstrip(_OPENING)
-    if not before.isalpha() or before in attached or before[-1] >= _FIRST_EAST_ASIAN:
+    if not before.isalpha() or before in attached or before[-1] >= FIRST_EAST_ASIAN:
         return None
     plain = read_plain(match.group(), scan.lexicon)
     if not plain:

@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 
 import regex
 
-from guardrails_plugins.core.values.lexicon import Lexicon, Words
+from guardrails_plugins.core.values.lexicon import FIRST_EAST_ASIAN, Lexicon, Words, head_of
 
-_NEXT = regex.compile(r"[ ]?+([^\W\d_][\p{L}\p{M}'-]*+\.?|\p{Sc})")
-_BEFORE = regex.compile(r"(?r)([\p{L}\p{M}'.-]++)[ ]?+")
 _HAN = regex.compile(r"[\p{Han}]{1,4}+")
 _MAX_WORD = 40
 _ABBREVIATED = regex.compile(r"[ ]?+((?:\p{L}\p{M}*+\.[ ]?){1,3}+)")
@@ -22,6 +20,8 @@ class Scan:
     text: str
     lexicon: Lexicon
     lower: str = field(default="")
+    _at: int = -1
+    _head: str = ""
 
     def __post_init__(self) -> None:
         lower = self.text.lower()
@@ -33,12 +33,18 @@ class Scan:
 
     def after(self, position: int, words: Words) -> tuple[str, int] | None:
         """The meaning of the entry that stands at `position` (a blank or hyphen before it allowed) and its end."""
-        at = position
-        if self.text[at : at + 1] in (" ", "-") and at < len(self.text):
+        at, lower = position, self.lower
+        if at >= len(lower):
+            return None
+        if lower[at] == " " or lower[at] == "-":
             at += 1
-        entries, lower = words.entries, self.lower
-        tried = self._candidates(at, words.longest)
-        for end in tried:
+        if at != self._at:
+            self._at, self._head = at, head_of(lower, at)
+        head = self._head
+        if head not in words.heads and head < FIRST_EAST_ASIAN:
+            return None
+        entries = words.entries
+        for end in self._candidates(at, words.longest):
             meaning = entries.get(lower[at:end])
             if meaning is not None:
                 return meaning, end
@@ -72,6 +78,8 @@ class Scan:
         at = position
         if at and self.text[at - 1] == " ":
             at -= 1
+        if self.lower[max(0, at - 2) : at] not in words.tails and self.lower[max(0, at - 1) : at] not in words.tails:
+            return None
         start = at
         for _ in range(words.longest):
             found = _WORD_BEFORE.match(self.lower, max(0, start - _MAX_WORD), start)

@@ -23,6 +23,10 @@ _UNITS = frozenset(
      "mah", "psi", "bpm", "mph", "kph", "rpm", "db", "cal", "kcal", "pm", "am", "px", "dpi", "fps"}
 )  # fmt: skip
 _DIGITS_FIRST = regex.compile(r"\d++(?:[.,]\d++)*+-?([\p{L}\p{M}]++)(.*)")
+_HAS_CASED = regex.compile(_CASED)
+_DIGITS = re.compile(r"[0-9]++")
+_BLANK = ("", " ", "\n")
+_JOINERS = frozenset("-_.'")
 MIN_PHONE_DIGITS = 7
 MAX_PHONE_DIGITS = 15
 
@@ -34,6 +38,11 @@ def identifier_span(text: str, start: int) -> tuple[int, int] | None:
     (``COVID-19``, ``2D``, ``v0.24.1``); ``10km``, ``20-minute`` and ``mid-2019`` are numbers.
     """
     before = text[start - 1 : start]
+    digits = _DIGITS.match(text, start)
+    assert digits is not None
+    after = text[digits.end() : digits.end() + 1]
+    if before in _BLANK and not (after.isalpha() or after in _JOINERS):
+        return None
     joined = before.isalpha() or (before in ("-", "_", ".") and start > 1 and text[start - 2].isalnum())
     begin = start
     if joined:
@@ -45,7 +54,7 @@ def identifier_span(text: str, start: int) -> tuple[int, int] | None:
     if match is None:
         return None
     token = match.group()
-    if not regex.search(_CASED, token):
+    if _HAS_CASED.search(token) is None:
         return None
     end = match.end()
     return (begin, end) if _is_identifier(token, text, begin) else None
@@ -65,7 +74,7 @@ def _is_identifier(token: str, text: str, begin: int) -> bool:
     parts = re.split(r"[-_./]", token, maxsplit=1)
     word = parts[0]
     if any(c.isdigit() for c in word):
-        return bool(regex.match(_CASED, word))
+        return _HAS_CASED.match(word) is not None
     # A word joined to digits by a hyphen: lower case is a word (mid-2019), a capital a name (COVID-19).
     return word != word.lower() and not (word.istitle() and len(word) > 1 and _is_prefix(word))
 
