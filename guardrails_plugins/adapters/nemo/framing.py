@@ -29,13 +29,25 @@ class Framing:
         self.reasoning_chars = 0
 
     @classmethod
-    def of_handler(cls, handler: Any) -> Framing:
-        """Take over from NeMo's streaming handler, which would join and cut sentences at its patterns."""
+    def of_handler(cls, handler: Any, *, to_rails: bool = False) -> Framing:
+        """Take over from NeMo's streaming handler, which would join and cut sentences at its patterns.
+
+        `to_rails`: its items go to output rails, and it then keeps back the empty one that a last
+        chunk without text makes: some rails of NeMo's library (self check output) block no text.
+        """
         if handler is None:
             return cls()
         quoted = bool(handler.prefix)
         handler.set_pattern(prefix=None, suffix=None)
         handler.stop = []
+        if to_rails:
+            push = handler.push_chunk
+
+            async def push_text(chunk: Any, metadata: Any = None) -> None:
+                if chunk != "":
+                    await push(chunk, metadata)
+
+            handler.push_chunk = push_text
         return cls(quoted=quoted)
 
     def feed(self, text: str) -> str:

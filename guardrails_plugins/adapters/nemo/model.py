@@ -72,7 +72,7 @@ class GatedModel:
     ) -> AsyncIterator[LLMResponseChunk]:
         """One item a passed sentence; a blocked one is an item without its text, and the last."""
         session = self._session()
-        framing = Framing.of_handler(streaming_handler_var.get())
+        framing = Framing.of_handler(streaming_handler_var.get(), to_rails=session.streaming)
         index, gate = session.index, session.gate()
         if index is None or gate is None:
             verdict = session.failure(sessions.NO_SOURCES)

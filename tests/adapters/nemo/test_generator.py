@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -100,6 +101,39 @@ async def test_a_reader_that_goes_away(stalls: bool) -> None:
     await asyncio.wait_for(stream.aclose(), 1)
     assert external.closed
     assert external.made < len(external.pieces)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_cancelling_the_reader_closes_a_stalled_stream(wrapped: bool) -> None:
+    external = External(GOOD * 50, stall_after=0 if not wrapped else 6)
+    stream: Any = external.stream()
+    app = rails(FakeModel(""))
+
+    async def read() -> None:
+        generator = gate_items(stream) if wrapped else stream
+        await collect(app.stream_async(messages=request(), generator=generator))
+
+    task = asyncio.create_task(read())
+    await asyncio.sleep(0.1)
+    begun = time.perf_counter()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.perf_counter() - begun < 0.5
+    assert external.closed
+
+
+async def test_provider_chunks_and_their_ends() -> None:
+    """Frames of a provider instead of strings: a cut-off answer, its filter, its refusal."""
+    app = rails(FakeModel(""))
+    for finish, word in (("length", None), ("content_filter", "provider_filtered")):
+        model = FakeModel("It opened in 1931 [S1]. It has", finish=finish)
+        stream = gate_items(model.stream_async(""))
+        items = await collect(app.stream_async(messages=request(), generator=stream))
+        assert items[0] == "It opened in 1931."
+        assert "It has" not in "".join(items)
+        assert (word or "\n\n") in items[1]
+        assert model.closed
 
 
 async def test_misuse_is_an_error_that_says_how() -> None:

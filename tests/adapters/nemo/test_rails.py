@@ -87,7 +87,7 @@ async def test_other_output_rails_see_the_same_sentences(order: str) -> None:
     seen: list[str] = []
     app = with_other(FakeModel(GOOD), order, seen)
     assert await collect(app.stream_async(messages=request())) == GOOD_ITEMS
-    assert set(GOOD_ITEMS) <= set(seen)
+    assert seen == [*GOOD_ITEMS, GOOD_SHOWN]  # NeMo shows every rail the whole once more
     assert not any("[S1]" in s for s in seen)
 
 
@@ -109,6 +109,23 @@ async def test_no_other_rail_sees_blocked_text() -> None:
     await app.generate_async(messages=request())
     assert seen
     assert SECRET not in "".join(seen)
+
+
+async def test_what_a_rail_with_a_model_costs() -> None:
+    """docs/nemo.md: asked once a sentence, and once more on the whole text; behind ours, not for what is withheld."""
+    task = "{task: self_check_output, content: 'Is this bad? {{ bot_response }}', output_parser: is_content_safe}"
+    for text, shown, asked in ((GOOD, GOOD_ITEMS, 4), (BAD, GOOD_ITEMS[:1], 1)):
+        judge = FakeModel("no")
+        yaml = f"rails: {{output: {{flows: [sentence gate, self check output]}}}}\nprompts: [{task}]"
+        app = rails(FakeModel(text), yaml=yaml)
+        app.register_action_param("self_check_output_llm", judge)
+        items = await collect(app.stream_async(messages=request()))
+        assert items[: len(shown)] == shown
+        assert len(items) == len(shown) + (text is BAD)
+        assert judge.calls == asked
+        said = [str(prompt) for prompt in judge.prompts]
+        assert all(sentence.strip() in "\n".join(said) for sentence in shown)
+        assert SECRET not in "".join(said)
 
 
 async def test_an_output_rail_that_breaks_is_nemos_error() -> None:

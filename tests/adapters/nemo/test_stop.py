@@ -15,6 +15,9 @@ pytest.importorskip("nemoguardrails")
 
 from nemoguardrails import LLMRails
 from nemoguardrails.exceptions import LLMClientError
+from nemoguardrails.types import LLMResponseChunk
+
+from guardrails_plugins.adapters.nemo import gate_items
 
 from .support import BAD, GOOD, GOOD_ITEMS, SECRET, FakeModel, collect, config, rails, request
 
@@ -55,6 +58,36 @@ async def test_nothing_more_is_made_after_the_block() -> None:
     assert model.made <= blocked_at + 1
     await asyncio.sleep(0.05)
     assert model.made <= blocked_at + 1
+
+
+@pytest.mark.parametrize("external", [False, True])
+async def test_the_provider_is_closed_within_one_scheduling_turn(external: bool) -> None:
+    """Counted in what the provider made: it writes a piece a turn, and none after the sentence that is blocked."""
+
+    class Turns(FakeModel):
+        asked_on = 0
+
+        async def stream_async(self, prompt: Any = None, **kwargs: Any) -> Any:
+            try:
+                yield LLMResponseChunk(delta_content="It opened in 1931 [S1]. ")
+                yield LLMResponseChunk(delta_content="Late fees ended in 2019 [S2]. N")  # ends the blocked sentence
+                while True:
+                    self.asked_on += 1
+                    await asyncio.sleep(0)
+                    yield LLMResponseChunk(delta_content="ext ")
+            finally:
+                self.closed = True
+
+    model = Turns("")
+    app = rails(model)
+    generator = gate_items(model.stream_async()) if external else None
+    async for item in app.stream_async(messages=request(), generator=generator):
+        if item.startswith("{"):
+            assert model.closed
+            assert model.asked_on <= 1
+            begun = time.perf_counter()
+    assert time.perf_counter() - begun < 0.05
+    assert model.asked_on <= 1
 
 
 @pytest.mark.parametrize(
