@@ -91,6 +91,7 @@ class Provider:
             return
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
         gone = asyncio.ensure_future(reader.read())
+        gone.add_done_callback(lambda task: task.cancelled() or task.exception())  # a reset is a client gone, too
         text = answer["text"]
         for number, start in enumerate(range(0, len(text), 8)):
             if number == answer.get("stall_after"):
