@@ -100,6 +100,15 @@ async def test_what_the_model_says_when_no_flow_matches(tmp_path: Path) -> None:
     assert SECRET not in blocked
 
 
+async def test_the_prompt_setting_adds_nothing(tmp_path: Path) -> None:
+    yaml = "custom_data: {sentence_gate: {prompt: True}}"
+    app = made(tmp_path, f'"{GOOD.splitlines()[0]}"', colang=MAIN + FROM_THE_MODEL + GATE, yaml=yaml)
+    assert await said(app) == GOOD_SHOWN.splitlines()[0]
+    prompts = app.llm.inner.prompts
+    assert prompts
+    assert SOURCES[1] not in str(prompts)
+
+
 async def test_relevant_chunks_of_the_context(tmp_path: Path) -> None:
     messages = request(None, relevant_chunks="\n".join(SOURCES), relevant_chunks_sep=SOURCES)
     assert await said(made(tmp_path, GOOD), messages) == GOOD_SHOWN
