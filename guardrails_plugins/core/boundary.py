@@ -77,10 +77,8 @@ _LIST_NUMBER = regex.compile(r"(?:\*\*|__|\*|_)?+(?:\p{Nd}{1,4}+|\p{L}\p{M}?|[iv
 
 def next_word(c: Candidate) -> str | None:
     """The word that begins behind the whitespace (quotes and emphasis skipped); None while it may go on."""
-    start = c.next
-    skipped = _SKIPPED.match(c.text, start, start + WORD_LOOKAHEAD)
-    if skipped is not None:
-        start = skipped.end()
+    skipped = _SKIPPED.match(c.text, c.next, c.next + WORD_LOOKAHEAD)
+    start = skipped.end() if skipped is not None else c.next
     limit = c.next + WORD_LOOKAHEAD
     found = _WORD.match(c.text, start, limit)
     end = found.end() if found is not None else start

@@ -110,11 +110,10 @@ class Judge:
             policy,
             self._profile,
             self._profile.code,
-            False,
-            self._question,
             stripped,
             shown.find(body),
             start,
+            self._question,
         )
         return Prepared(sentence, shown, context)
 

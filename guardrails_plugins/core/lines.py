@@ -54,9 +54,6 @@ def item_prefix(text: str, position: int, last_number: int, language: str) -> tu
     A number is a list marker only when it is 1 or one more than the last item's
     (`last_number`); any other is a value of its sentence.
     """
-    head = text[position : position + 1]
-    if not head:
-        return position, 0
     bullet = _BULLET.match(text, position)
     if bullet is not None:
         return bullet.end(), 0

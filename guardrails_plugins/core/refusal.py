@@ -30,10 +30,8 @@ class RefusalToken:
         """Where the token stands in `text` with its end behind `start`, or -1."""
         if self._pattern is None or self.token not in text:
             return -1
-        for match in self._pattern.finditer(text):
-            if match.end() > start:
-                return match.start()
-        return -1
+        match = self._pattern.search(text, max(0, start - len(self.token)))
+        return match.start() if match is not None and match.end() > start else -1
 
     def opens(self, piece: str) -> bool:
         """Take the next piece of the stream's start; true once it is sure that it begins with the token.

@@ -156,7 +156,9 @@ def _worded(number: int, text: str, lexicon: Lexicon) -> Iterator[tuple[str, Ent
             key = f"w:{lexicon.number_words[previous]}|{noun_stem(word)}"
             yield key, (number, "", frozenset({"number_words"}), "")
         if word in lexicon.noon.entries:
-            yield f"t:{lexicon.noon.entries[word]}", (number, "", frozenset({"clock"}), "")
+            minutes = int(lexicon.noon.entries[word])
+            for key in (f"t:{minutes}", f"h:{minutes % 720 or 720}"):
+                yield key, (number, "", frozenset({"clock"}), "")
         previous = word
 
 

@@ -34,11 +34,11 @@ class CheckContext(NamedTuple):
     policy: GatePolicy
     profile: LanguageProfile
     language: str
-    borrowed: bool = False
+    stripped: Shown
+    lead: int
+    start: int
     question: SourceIndex | None = None
-    stripped: Shown | None = None
-    lead: int = 0
-    start: int = 0
+    borrowed: bool = False
 
     def __repr__(self) -> str:
         return f"CheckContext(span={self.sentence.span!r}, cited={sorted(self.cited)})"
@@ -46,8 +46,6 @@ class CheckContext(NamedTuple):
     def to_raw(self, span: tuple[int, int]) -> Span:
         """A span of `shown` as a span of the raw stream, in code points."""
         start, end = span[0] + self.lead, span[1] + self.lead
-        if self.stripped is None:
-            return Span(self.start + start, self.start + end)
         last = self.stripped.to_raw(end - 1) + 1 if end > start else self.stripped.to_raw(start)
         return Span(self.start + self.stripped.to_raw(start), self.start + last)
 

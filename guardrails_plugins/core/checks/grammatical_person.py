@@ -80,10 +80,9 @@ def _parts(match: regex.Match[str]) -> Iterator[_Word]:
     """A word as it stands; one with ZWNJ (a blank in matching form) as its parts."""
     start = match.start()
     for part in match.group().split("\u200c"):
-        if part:
-            text = part.rstrip("'’")
-            folded = normalize(part if part[:-1].casefold() in ("j", "m") else text)
-            yield _Word(start, start + len(text), text, folded)
+        text = part.rstrip("'’")
+        folded = normalize(part if part[:-1].casefold() in ("j", "m") else text)
+        yield _Word(start, start + len(text), text, folded)
         start += len(part) + 1
 
 

@@ -38,12 +38,6 @@ class Date(NamedTuple):
         """What it denotes, as a lookup key."""
         return f"d:{self.calendar}:{self.year}-{self.month}-{self.day}"
 
-    def contained(self) -> list[Date]:
-        """Every date that names less and is contained in this one (a year or a day alone apart)."""
-        year, month, day = self.year, self.month, self.day
-        parts = {(year, month, day), (year, month, 0), (0, month, day), (0, month, 0)}
-        return [Date(self.calendar, *p) for p in sorted(parts) if p[1]]
-
 
 def read_numeric(text: str, start: int, order: str) -> tuple[list[Date], int] | None:
     """``2026-09-17``, ``17.09.2026``, ``3/4/2026`` (both readings), ``2026年9月17日``."""

@@ -47,7 +47,6 @@ def find_links(text: str, endings: frozenset[str]) -> Iterator[Link]:
     if not may_hold_link(text):
         return
     for match in _LINK.finditer(text):
-        kind = match.lastgroup if match.lastgroup != "ending" else "domain"
         start, raw = match.start(), match.group()
         if match.group("email"):
             local, _, domain = raw.rpartition("@")
@@ -59,7 +58,6 @@ def find_links(text: str, endings: frozenset[str]) -> Iterator[Link]:
         key, scheme = canonical_url(raw)
         if key:
             yield Link("url", start, start + len(raw), key, scheme)
-        del kind
 
 
 def _is_domain(match: regex.Match[str], endings: frozenset[str]) -> bool:
