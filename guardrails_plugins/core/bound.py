@@ -51,11 +51,21 @@ def cut_position(
             return None
         if safe:
             return start
-    if not gaps:
-        comma = max(text.rfind(c, first, bound) for c in _CJK_COMMAS)
-        if comma > first:
-            return _past(comma + 1, markers)
+    if gaps:
+        return _past_unit(text, gaps[-1][1], bound, markers)
+    comma = max(text.rfind(c, first, bound) for c in _CJK_COMMAS)
+    if comma > first:
+        return _past(comma + 1, markers)
     return _across(text, bound, markers)
+
+
+def _past_unit(text: str, gap: int, bound: int, markers: list[tuple[int, int]]) -> int | None:
+    """Every blank stands inside a token: it is kept whole, with the word behind its last blank."""
+    word = _WORD.match(text, gap, bound + OVERRUN)
+    end = word.end() if word is not None else gap
+    if end <= bound:
+        return _across(text, bound, markers)
+    return _past(end, markers) if end < len(text) or end == bound + OVERRUN else None
 
 
 def _markers(text: str, first: int, bound: int, style: MarkerStyle) -> list[tuple[int, int]] | None:

@@ -89,8 +89,7 @@ class Judge:
         markers = self._style.find(raw)
         stripped = strip_found(raw, markers, at_line_start=self._at_line_start)
         self.position = start + len(raw)
-        if raw:
-            self._at_line_start = raw[-1] in "\r\n"
+        self._at_line_start = raw[-1] in "\r\n"
         shown = stripped.text
         if not sentence.text or (sentence.kind is Kind.CODE and policy.code == "exempt"):
             return Prepared(sentence, shown, None)

@@ -287,12 +287,10 @@ class SentenceSplitter:
 
     def _spaced_guillemet(self, tail: int) -> int:
         """French sets a blank before the closing guillemet (``? »``): it closes all the same."""
-        spaced = _SPACED_GUILLEMET.match(self._text, tail)
-        if spaced is None:
-            return tail
-        first = self._first
-        opened = self._text.count("«", first, tail) > self._text.count("»", first, tail)
-        return spaced.end() if opened else tail
+        text, first = self._text, self._first
+        spaced = _SPACED_GUILLEMET.match(text, tail)
+        opened = text.count("«", first, tail) > text.count("»", first, tail)
+        return spaced.end() if spaced is not None and opened else tail
 
     def _resolve(self, start: int, end: int, tail: int, cjk: bool) -> tuple[int, Rule | None] | None:
         """Markers after the terminator belong to its sentence; then the rules decide."""
@@ -338,8 +336,6 @@ class SentenceSplitter:
         last, upto, newlines = absorbed
         if newlines > 1:
             return last, Rule.BLANK_LINE
-        if last > at and not newlines:
-            return last, None
         if self._ends_strongly(last):
             return last, Rule.NEWLINE
         if self._kind is not Kind.PROSE or self._is_heading(line):

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from guardrails_plugins import GatePolicy, SentenceGate
+from guardrails_plugins import GatePolicy, SentenceGate, SentenceSplitter
 from guardrails_plugins.core.errors import FinishReasonError, FrameError, PolicyError, StreamClosedError
 from guardrails_plugins.core.gate import TRANSITIONS, Event
 from guardrails_plugins.core.outcome import STOPPED_STATES, Code, State
@@ -204,3 +204,15 @@ class GateMachine(RuleBasedStateMachine):
 
 TestGateMachine = GateMachine.TestCase
 TestGateMachine.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+
+
+def test_a_splitter_is_flushed_once() -> None:
+    splitter = SentenceSplitter()
+    splitter.feed("The hall")
+    assert splitter.flush() is not None
+    with pytest.raises(StreamClosedError, match="flushed already"):
+        splitter.flush()
+    with pytest.raises(StreamClosedError, match="new one"):
+        splitter.feed("more")
+    with pytest.raises(FrameError, match="not bytes"):
+        SentenceSplitter().feed(b"x")  # type: ignore[arg-type]

@@ -151,15 +151,12 @@ def _is_month_word(scan: Scan, start: int, end: int) -> bool:
 
 
 def _year_after(scan: Scan, end: int) -> tuple[int, int]:
-    position = end
-    for _ in range(2):
+    connector = _CONNECTOR_TO_YEAR.match(scan.text, end, end + 9)
+    known = connector is not None and connector.group(1).lower() in scan.lexicon.connectors
+    for position in (end, connector.end()) if connector is not None and known else (end,):
         gap = _GAP.match(scan.text, position)
         at = gap.end() if gap is not None else position
         year = _YEAR.match(scan.text, at)
         if year is not None and at > end:
             return int(year.group(1)), year.end()
-        connector = _CONNECTOR_TO_YEAR.match(scan.text, position, position + 9)
-        if connector is None or connector.group(1).lower() not in scan.lexicon.connectors:
-            break
-        position = connector.end()
     return 0, end

@@ -205,8 +205,7 @@ class _Reader:
 
     def _unit_of_next(self, quantity: numbers.Quantity, at: int, needs: frozenset[str]) -> list[Reading]:
         digit = _DIGIT.search(self._text, at, at + 3)
-        if digit is None:
-            return []
+        assert digit is not None  # the joiner looked ahead to it
         time = clock.read_time(self._scan, digit.start())
         whole = quantity.plain[0].canonical
         if time is not None and whole.isdigit() and int(whole) <= 12:
@@ -227,11 +226,8 @@ class _Reader:
         if joined is None or quantity.ordinal:
             return None
         digit = _DIGIT.search(text, joined.end(), joined.end() + 2)
-        if (
-            digit is None
-            or dates.read_numeric(text, digit.start(), "dmy")
-            or tokens.identifier_span(text, digit.start())
-        ):
+        assert digit is not None  # the joiner looked ahead to it
+        if dates.read_numeric(text, digit.start(), "dmy") or tokens.identifier_span(text, digit.start()):
             return None
         needs = frozenset({"range"})
         negative = numbers.is_negative(self._scan, quantity)

@@ -114,8 +114,7 @@ def read_quantity(scan: Scan, start: int) -> Quantity | None:
     text, lexicon = scan.text, scan.lexicon
     match = _BLANK_GROUPS.match(text, start) if lexicon.blank_groups else None
     match = match or NUMBER.match(text, start)
-    if match is None:
-        return None
+    assert match is not None  # a digit stands there
     plain = read_plain(match.group(), lexicon)
     end = match.end()
     if not plain:

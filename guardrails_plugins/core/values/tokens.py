@@ -48,11 +48,8 @@ def identifier_span(text: str, start: int) -> tuple[int, int] | None:
     if joined:
         left = _LEFT.match(text, max(0, start - 40), start)
         begin = left.start() if left is not None else start
-        while begin < start and not text[begin].isalnum():
-            begin += 1
     match = IDENTIFIER.match(text, begin, start + 64)
-    if match is None:
-        return None
+    assert match is not None  # a digit stands there
     token = match.group()
     if _HAS_CASED.search(token) is None:
         return None
