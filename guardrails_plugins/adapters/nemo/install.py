@@ -155,6 +155,7 @@ class _Gated:
             streaming=streaming,
             fixed=self._fixed,
             indexes=self._indexes,
+            by_context=self._app.config.colang_version != "1.0",
         )
 
     # -- reaching the models, the actions and the knowledge base -----------------------------

@@ -84,6 +84,7 @@ class Session:
         streaming: bool = False,
         fixed: frozenset[str] = frozenset(),
         indexes: origin.Indexes | None = None,
+        by_context: bool = False,
     ) -> None:
         self.settings = settings
         self.language = resolve_language(context.get("language") or settings.language)
@@ -103,6 +104,7 @@ class Session:
         self._indexes = origin.Indexes() if indexes is None else indexes
         self._given = None if given is None else self._indexes.of(given, self.language)
         self._retrieved: SourceIndex | None = None
+        self._by_context = by_context
         self.retrieve(origin.retrieved(context))
 
     def __repr__(self) -> str:
@@ -122,11 +124,18 @@ class Session:
             self._retrieved = self._indexes.of(chunks, self.language)
 
     def retrieve_in_turn(self, events: Any, context: Mapping[str, Any] | None) -> None:
-        """Take what this turn has retrieved. Without events (Colang 2) the context says it."""
-        if not isinstance(events, (list, tuple)):
+        """Take what this turn has retrieved, as its events tell.
+
+        `by_context` (Colang 2, whose state is of one conversation): what its context says, the
+        `sources` of an earlier event included. Raises `SourceError` for wrong ones.
+        """
+        if self._by_context:
+            given = (context or {}).get("sources")
+            if self._given is None and given is not None:
+                self._given = self._indexes.of(given, self.language)
             self.retrieve(origin.retrieved(context))
             return
-        happened, chunks = retrieved_in_turn(events)
+        happened, chunks = retrieved_in_turn(events or ())
         if happened and self._given is None:
             self._retrieved = None if chunks is None else self._indexes.of(chunks, self.language)
 

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("nemoguardrails")
 
 from nemoguardrails import LLMRails, RailsConfig
+from nemoguardrails.actions.actions import ActionResult
 from nemoguardrails.exceptions import StreamingNotSupportedError
 
 from guardrails_plugins.adapters.nemo import NemoConfigError
@@ -112,6 +113,31 @@ async def test_the_prompt_setting_adds_nothing(tmp_path: Path) -> None:
 async def test_relevant_chunks_of_the_context(tmp_path: Path) -> None:
     messages = request(None, relevant_chunks="\n".join(SOURCES), relevant_chunks_sep=SOURCES)
     assert await said(made(tmp_path, GOOD), messages) == GOOD_SHOWN
+
+
+async def test_a_retrieval_action_of_ones_own(tmp_path: Path) -> None:
+    colang = FROM_AN_ACTION.replace("  $answer", "  await FindAction()\n  $answer")
+    for found, begins in ((SOURCES, "The hall opened in 1931. It"), (["It has 52 desks."], NOTICE)):
+        app = made(tmp_path, GOOD, colang=MAIN + colang + GATE)
+
+        async def find(found: list[str] = found) -> ActionResult:
+            updates = {"relevant_chunks": "\n".join(found), "relevant_chunks_sep": found}
+            return ActionResult(return_value=True, context_updates=updates)
+
+        app.register_action(find, "FindAction")
+        shown = await said(app, [{"role": "user", "content": "When did the hall open?"}])
+        assert shown.startswith(begins)
+
+
+async def test_sources_of_an_earlier_event_of_the_conversation(tmp_path: Path) -> None:
+    app = made(tmp_path, GOOD)
+    sources = [{"type": "ContextUpdate", "data": {"sources": SOURCES}}]
+    question = [{"type": "UtteranceUserActionFinished", "final_transcript": "When did the hall open?"}]
+    _, state = await app.process_events_async(sources, blocking=True)
+    out, _ = await app.process_events_async(question, state=state, blocking=True)
+    assert [e["script"] for e in out if e["type"] == "StartUtteranceBotAction"] == [GOOD_SHOWN]
+    other, _ = await app.process_events_async(question, blocking=True)
+    assert "1931" not in str([e["script"] for e in other if e["type"] == "StartUtteranceBotAction"])
 
 
 async def test_without_sources(tmp_path: Path) -> None:
