@@ -8,10 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from nemoguardrails.actions.llm.utils import get_last_bot_intent_event
-from nemoguardrails.context import raw_llm_request
 from nemoguardrails.exceptions import StreamingNotSupportedError
-from nemoguardrails.types import LLMModel
 
 from guardrails_plugins.adapters.nemo import session as sessions
 from guardrails_plugins.adapters.nemo import sources as origin
@@ -19,9 +16,16 @@ from guardrails_plugins.adapters.nemo.action import sentence_gate
 from guardrails_plugins.adapters.nemo.calls import gated_events, gated_messages, gated_options
 from guardrails_plugins.adapters.nemo.flow import check_flow, provide_flow
 from guardrails_plugins.adapters.nemo.items import GatedItems
-from guardrails_plugins.adapters.nemo.model import GatedModel, final_text
+from guardrails_plugins.adapters.nemo.model import GatedModel
 from guardrails_plugins.adapters.nemo.relay import relay
 from guardrails_plugins.adapters.nemo.settings import ACTION, NemoSettings, check_config, check_model, fixed_texts
+from guardrails_plugins.adapters.nemo.wraps import (
+    GatedPassthrough,
+    RecordingKnowledgeBase,
+    guard_pushes,
+    with_retrieved,
+    with_retrieved_and_fixed,
+)
 from guardrails_plugins.core.checks.base import Check
 
 _INSTALLED = "_sentence_gate_installed"
@@ -92,6 +96,8 @@ class _Gated:
         else:
             messages = origin.plain(gated_messages(messages))
             session = self._session(messages, prompt)
+        if streaming_handler is not None:
+            guard_pushes(session, streaming_handler)
         with sessions.Entered(session):
             return await original(
                 prompt=prompt, messages=messages, options=options, state=state, streaming_handler=streaming_handler
@@ -168,115 +174,31 @@ class _Gated:
         self._armed = True
         params = self._app.runtime.registered_action_params
         if params.get("kb") is not None:
-            self._app.register_action_param("kb", _RecordingKnowledgeBase(params["kb"]))
-        wrappers = {"generate_user_intent": _with_retrieved, "generate_bot_message": _with_retrieved_and_fixed}
+            self._app.register_action_param("kb", RecordingKnowledgeBase(params["kb"]))
+        wrappers = {"generate_user_intent": with_retrieved, "generate_bot_message": with_retrieved_and_fixed}
         for name, wrap in wrappers.items():
             action = self._app.runtime.action_dispatcher.get_action(name)
             if action is not None and self._app.config.colang_version == "1.0":
                 self._app.register_action(wrap(action, self._app.config), name)
 
     def _gate_models(self) -> None:
-        if self._app.llm is not None and not isinstance(self._app.llm, GatedModel):
-            type(self._app).update_llm(self._app, GatedModel(self._app.llm, self._settings))
         params = self._app.runtime.registered_action_params
+        main, for_actions = self._app.llm, params.get("llm")
+        if main is not None and not isinstance(main, GatedModel):
+            type(self._app).update_llm(self._app, GatedModel(main, self._settings))
+            if for_actions is not None and for_actions is not main:
+                params["llm"] = for_actions  # one of the user's, which update_llm has replaced
         for name, model in list(params.items()):
-            if name.endswith("_llm") and isinstance(model, LLMModel) and not isinstance(model, GatedModel):
+            answers = (name == "llm" or name.endswith("_llm")) and hasattr(model, "stream_async")
+            if answers and not isinstance(model, GatedModel):
                 self._app.register_action_param(name, GatedModel(model, self._settings))
 
     def _gate_passthrough(self) -> None:
         if self._app.config.colang_version != "1.0":
             return
         function = self._app.passthrough_fn
-        if function is not None and not isinstance(function, _GatedPassthrough):
-            self._app.passthrough_fn = _GatedPassthrough(function)
-
-
-class _GatedPassthrough:
-    """A passthrough function whose text is judged before NeMo sees it."""
-
-    def __init__(self, function: Any) -> None:
-        self._function = function
-
-    async def __call__(self, context: Any = None, events: Any = None) -> Any:
-        output = await self._function(context=context, events=events)
-        text, extra = (output[0], output[1]) if isinstance(output, (tuple, list)) else (output, None)
-        session = sessions.current()
-        if session is None:
-            return "", None
-        session.retrieve_in_turn(events, context)
-        shown, verdict = session.judge(text if isinstance(text, str) else str(text))
-        final = final_text(shown, verdict)
-        if session.streaming and verdict.blocks:
-            session.lead = shown
-            final = session.stop(verdict)
-        elif session.streaming:
-            session.expect(final)
-        session.answered(final, final, verdict)
-        return (final, None if verdict.blocks else extra) if isinstance(output, (tuple, list)) else final
-
-
-class _RecordingKnowledgeBase:
-    """A knowledge base that tells the session which chunks the model is given."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_inner":
-            raise AttributeError(name)
-        return getattr(self._inner, name)
-
-    async def search_relevant_chunks(self, *args: Any, **kwargs: Any) -> Any:
-        chunks = await self._inner.search_relevant_chunks(*args, **kwargs)
-        session = sessions.current()
-        if session is not None:
-            session.retrieve([c["body"] for c in chunks])
-        return chunks
-
-
-def _with_retrieved(action: Any, _config: Any) -> Any:
-    """The action, after the session has taken the chunks in its context."""
-
-    @functools.wraps(action)
-    async def wrapped(*args: Any, **kwargs: Any) -> Any:
-        session = sessions.current()
-        if session is not None:
-            session.retrieve_in_turn(kwargs.get("events"), kwargs.get("context"))
-        raw = raw_llm_request.get()
-        if isinstance(raw, list):
-            # Passthrough mode hands the messages to the model as they came, and a context message is not one.
-            raw_llm_request.set([m for m in raw if m.get("role") not in ("context", "event")])
-        result = await action(*args, **kwargs)
-        if session is not None and session.streaming and _says_something(result):
-            # The rails have run, or run now, on every sentence. NeMo's dialog mode skips them in the flow by
-            # itself; its general mode would run them again on the whole answer, whose result nobody sees.
-            result.context_updates["skip_output_rails"] = True
-        return result
-
-    return wrapped
-
-
-def _says_something(result: Any) -> bool:
-    events = getattr(result, "events", None) or ()
-    return any(e.get("type") == "BotMessage" for e in events) and isinstance(result.context_updates, dict)
-
-
-def _with_retrieved_and_fixed(action: Any, config: Any) -> Any:
-    """The same, and a predefined message that it renders is marked as NeMo's own."""
-    inner = _with_retrieved(action, config)
-
-    @functools.wraps(action)
-    async def wrapped(*args: Any, **kwargs: Any) -> Any:
-        result = await inner(*args, **kwargs)
-        session = sessions.current()
-        intent = get_last_bot_intent_event(kwargs.get("events") or [])
-        if session is not None and intent is not None and intent["intent"] in config.bot_messages:
-            for event in getattr(result, "events", None) or ():
-                if event.get("type") == "BotMessage":
-                    session.allow(event["text"])
-        return result
-
-    return wrapped
+        if function is not None and not isinstance(function, GatedPassthrough):
+            self._app.passthrough_fn = GatedPassthrough(function)
 
 
 def _messages_of(events: Any) -> list[Mapping[str, Any]]:

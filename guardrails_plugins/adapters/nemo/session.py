@@ -38,6 +38,8 @@ STREAM, FLOW_RUN = "stream", "flow"
 _current: ContextVar[Session | None] = ContextVar("sentence_gate_session", default=None)
 _role: ContextVar[str] = ContextVar("sentence_gate_role", default=FLOW_RUN)
 
+_saying: ContextVar[bool] = ContextVar("sentence_gate_saying", default=False)
+
 NO_SOURCES = (
     "No sources came with the request: put them under 'sources' in its context message, or let NeMo retrieve them."
 )
@@ -52,6 +54,21 @@ def current() -> Session | None:
 def role() -> str:
     """Whether the running coroutine is NeMo's streaming loop or a flow."""
     return _role.get()
+
+
+def is_saying() -> bool:
+    """Whether one of NeMo's own actions runs that say a message as a whole."""
+    return _saying.get()
+
+
+class Saying:
+    """Marks, for a `with` block, that one of NeMo's own answering actions runs."""
+
+    def __enter__(self) -> None:
+        self._token = _saying.set(True)
+
+    def __exit__(self, *_: object) -> None:
+        _saying.reset(self._token)
 
 
 class Entered:
@@ -93,6 +110,8 @@ class Session:
         self.generation: asyncio.Task[Any] | None = None
         self.blocked: Verdict | None = None
         self.unwrapped_generator = False
+        self.refused_pieces = False
+        self.says_fixed = False
         self.lead = ""
         self.shown: deque[tuple[str, str]] = deque()
         self._expected: deque[tuple[str, Verdict | None]] = deque()
@@ -183,6 +202,10 @@ class Session:
         self._expected.append((item, verdict))
         self._items.append(item)
         return item
+
+    def announced(self, item: str) -> bool:
+        """Whether an item was announced and NeMo's streaming loop has not shown it yet."""
+        return any(expected == item for expected, _ in reversed(self._expected))
 
     def stop(self, verdict: Verdict) -> str:
         """Announce a block; returns the item that stands for it, which holds no text of the answer."""
