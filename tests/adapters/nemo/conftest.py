@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,5 +28,4 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             running.wait()
             yield running
         finally:
-            running.process.send_signal(signal.SIGTERM)
-            running.process.wait(10)
+            running.stop()

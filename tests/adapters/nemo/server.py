@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -45,7 +46,7 @@ app()
 class Server:
     """The server as a process of its own, and what it has logged."""
 
-    def __init__(self, folder: Path, provider: Provider) -> None:
+    def __init__(self, folder: Path, provider: Provider, **environment: str) -> None:
         self.provider = provider
         self.config = folder.name
         with socket.socket() as free:
@@ -53,7 +54,7 @@ class Server:
             self.port = free.getsockname()[1]
         self._log = folder.parent / "server.log"
         paths = os.pathsep.join([str(FOLDER.parent), os.environ.get("PYTHONPATH", "")])
-        environment = {**os.environ, "OPENAI_API_KEY": "none", "PYTHONPATH": paths}
+        environment = {**os.environ, "OPENAI_API_KEY": "none", "PYTHONPATH": paths, **environment}
         command = [sys.executable, "-c", SERVER, "--config", str(folder), "--port", str(self.port), "--disable-chat-ui"]
         with self._log.open("w") as log:
             self.process = subprocess.Popen(
@@ -69,6 +70,10 @@ class Server:
                 assert self.process.poll() is None, self.log
                 time.sleep(0.2)
         raise AssertionError(self.log)
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(10)
 
     @property
     def log(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,10 @@ pytest.importorskip("nemoguardrails")
 pytest.importorskip("openai")
 pytest.importorskip("fastapi")
 
-from .server import Server, events, raw
+from guardrails_plugins.cli import main
+
+from .provider import MODEL, Provider
+from .server import ANSWERS, Server, events, raw, read
 from .support import GOOD_ITEMS, GOOD_SHOWN, SECRET, SOURCES
 
 pytestmark = pytest.mark.framework
@@ -70,3 +74,27 @@ def test_a_request_without_sources(server: Server) -> None:
     assert "check_failed" in sent[-1]["error"]["message"]
     assert "1931" not in raw(server, "word-good", stream=False, context={}).text
     assert len(server.provider.requests) == asked
+
+
+@pytest.mark.parametrize("environment", [{}, {"NEMO_GUARDRAILS_IORAILS_ENGINE": "1"}])
+def test_the_folder_as_init_writes_it_with_a_model_added(environment: dict[str, str], tmp_path: Path) -> None:
+    """Configuration alone; also where NeMo is told to take IORails, from which it falls back."""
+    folder = tmp_path / "my_config"
+    assert main(["init", "nemo", str(folder)]) == 0
+    with Provider(ANSWERS) as provider:
+        model = f"models: [{{type: main, engine: openai, model: {MODEL}, parameters: {{base_url: '{provider.url}'}}}}]"
+        settings = (folder / "config.yml").read_text()
+        (folder / "config.yml").write_text(settings.replace("models: []", model))
+        running = Server(folder, provider, **environment)
+        try:
+            running.wait()
+            assert read(running.ask("word-good")) == (GOOD_ITEMS, None)
+            shown, error = read(running.ask("word-bad"))
+            assert shown == GOOD_ITEMS[:1]
+            assert error.type == "guardrails_violation"
+            whole = running.ask("word-bad", stream=False).choices[0].message.content
+            assert whole.startswith("The answer stops here")
+            assert ("Falling back to LLMRails" in running.log) is bool(environment)
+            assert SECRET not in running.log + whole
+        finally:
+            running.stop()
