@@ -157,7 +157,9 @@ async def test_traces_with_content_capture(tmp_path: Any, dialog: bool, format: 
     assert SECRET not in written
 
 
-async def test_a_span_for_every_judged_sentence_without_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def exporter(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Where all spans of a real tracer provider end up."""
     monkeypatch.delenv("OTEL_SDK_DISABLED", raising=False)
     trace = pytest.importorskip("opentelemetry.sdk.trace")
     from opentelemetry import trace as api
@@ -168,10 +170,20 @@ async def test_a_span_for_every_judged_sentence_without_its_text(monkeypatch: py
     provider = trace.TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(api, "get_tracer", lambda name, *a, **k: provider.get_tracer(name))
-    yaml = "tracing: {enabled: True, enable_content_capture: True, adapters: [{name: OpenTelemetry}]}"
-    app = rails(FakeModel(BAD, delay=0.001), yaml=yaml)
+    return exporter
+
+
+def sentence_spans(exporter: Any) -> list[Any]:
+    return [s for s in exporter.get_finished_spans() if s.name == "sentence_gate.sentence"]
+
+
+OTEL = "tracing: {enabled: True, enable_content_capture: True, adapters: [{name: OpenTelemetry}]}"
+
+
+async def test_a_span_for_every_judged_sentence_without_its_text(exporter: Any) -> None:
+    app = rails(FakeModel(BAD, delay=0.001), yaml=OTEL)
     await collect(app.stream_async(messages=request()))
-    spans = [s for s in exporter.get_finished_spans() if s.name == "sentence_gate.sentence"]
+    spans = sentence_spans(exporter)
     assert [s.attributes["sentence_gate.verdict"] for s in spans] == ["passed", "withheld"]
     assert list(spans[1].attributes["sentence_gate.codes"]) == ["value_unsupported"]
     assert spans[0].attributes["sentence_gate.cited"] == 1
@@ -182,6 +194,31 @@ async def test_a_span_for_every_judged_sentence_without_its_text(monkeypatch: py
     assert not any("hall" in s.to_json() for s in spans)
     exporter.clear()
     await app.generate_async(messages=request())
-    spans = [s for s in exporter.get_finished_spans() if s.name == "sentence_gate.sentence"]
+    spans = sentence_spans(exporter)
     assert [s.attributes["sentence_gate.verdict"] for s in spans] == ["passed", "withheld"]
     assert SECRET not in "\n".join(s.to_json() for s in exporter.get_finished_spans())
+
+
+async def test_spans_of_a_stream_of_ones_own_and_of_flagged_sentences(exporter: Any) -> None:
+    async def pieces() -> Any:
+        for start in range(0, len(BAD), 5):
+            yield BAD[start : start + 5]
+
+    app = rails(FakeModel(""), yaml=OTEL)
+    await collect(app.stream_async(messages=request(), generator=gate_items(pieces())))
+    assert [s.attributes["sentence_gate.verdict"] for s in sentence_spans(exporter)] == ["passed", "withheld"]
+    assert sentence_spans(exporter)[1].attributes["sentence_gate.withheld_chars"] > 0
+    exporter.clear()
+    app = rails(FakeModel(BAD), yaml=OTEL, policy={"actions": {"value_unsupported": "flag"}})
+    items = await collect(app.stream_async(messages=request()))
+    spans = sentence_spans(exporter)
+    assert len(spans) == len(items) == 42
+    assert [list(s.attributes["sentence_gate.codes"]) for s in spans[:3]] == [[], ["value_unsupported"], []]
+    assert SECRET in "".join(items)  # flagged, so shown
+    assert SECRET not in "".join(s.to_json() for s in spans)
+    assert [s.attributes["sentence_gate.number"] for s in spans] == list(range(1, 43))
+
+
+async def test_no_spans_without_tracing(exporter: Any) -> None:
+    await collect(rails(FakeModel(BAD)).stream_async(messages=request()))
+    assert sentence_spans(exporter) == []
