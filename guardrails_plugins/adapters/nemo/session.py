@@ -231,14 +231,17 @@ class Session:
         """The recorded answer that a bot message is, whatever NeMo trimmed off it; None when it is none.
 
         Compared without whitespace, quotation marks and line-break escapes, all of which NeMo
-        takes off. A beginning of an answer is text that passed: it stands as it is.
+        takes off. A beginning of an answer is text that passed: it stands as it is, unless a word
+        or figure of it may be cut in two.
         """
         squeezed = _squeezed(message)
         for entered, shown, verdict in reversed(self._answers):
             if squeezed == entered:
                 return shown, verdict
             if squeezed and entered.startswith(squeezed):
-                return message, verdict
+                cut = squeezed[-1].isalnum() and entered[len(squeezed)].isalnum()
+                if not cut:
+                    return message, verdict
         return None
 
     def allow(self, text: str) -> None:

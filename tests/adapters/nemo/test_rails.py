@@ -102,6 +102,47 @@ async def test_another_rails_block_ends_the_stream_and_closes_the_provider(order
     assert model.made < 25
 
 
+REWRITES = """
+define subflow rewriter
+  $bot_message = execute rewrite(text=$bot_message)
+"""
+
+
+@pytest.mark.parametrize(
+    ("order", "added", "shown"),
+    [
+        ("rewriter, sentence gate", " It had 99 lifts.", None),
+        ("rewriter, sentence gate", " Yes.", None),  # the sentences before it have lost their markers
+        ("rewriter, sentence gate", "", "It opened in 1931."),
+        ("sentence gate, rewriter", " It had 99 lifts.", "It opened in 1931. It had 99 lifts."),
+    ],
+)
+async def test_a_rail_that_rewrites(order: str, added: str, shown: str | None) -> None:
+    """What it makes before ours is judged; behind ours it has the last word (docs/nemo.md says so)."""
+    app = rails(FakeModel("It opened in 1931 [S1]."), yaml=f"rails: {{output: {{flows: [{order}]}}}}", colang=REWRITES)
+
+    async def rewrite(text: str = "") -> str:
+        return text + added
+
+    app.register_action(rewrite, "rewrite")
+    message = (await app.generate_async(messages=request()))["content"]
+    assert message == shown if shown is not None else message.startswith("The answer stops here")
+
+
+async def test_an_answer_cut_in_the_middle_of_a_figure_is_judged_anew() -> None:
+    flows = "rails: {output: {flows: [rewriter, sentence gate]}}"
+    for length, stands in ((len("It opened in 1"), False), (len("It opened in 1931."), True)):
+        app = rails(FakeModel("It opened in 1931 [S1]. It has 52 desks [S1]."), yaml=flows, colang=REWRITES)
+
+        async def rewrite(text: str = "", length: int = length) -> str:
+            return text[:length]
+
+        app.register_action(rewrite, "rewrite")
+        message = (await app.generate_async(messages=request()))["content"]
+        assert (message == "It opened in 1931.") is stands
+        assert stands or message.startswith("The answer stops here")
+
+
 async def test_no_other_rail_sees_blocked_text() -> None:
     seen: list[str] = []
     app = with_other(FakeModel(BAD), "other, sentence gate", seen)

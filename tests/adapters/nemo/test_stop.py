@@ -86,7 +86,7 @@ async def test_the_provider_is_closed_within_one_scheduling_turn(external: bool)
             assert model.closed
             assert model.asked_on <= 1
             begun = time.perf_counter()
-    assert time.perf_counter() - begun < 0.05
+    assert time.perf_counter() - begun < 0.2
     assert model.asked_on <= 1
 
 
