@@ -6,7 +6,8 @@ import re
 
 import regex
 
-from guardrails_plugins.core.citations import MAX_MARKER_CHARS, MarkerStyle
+from guardrails_plugins.core.citations import BLANK_CHARS, MAX_MARKER_CHARS, MarkerStyle
+from guardrails_plugins.core.marks import LINE_BREAK
 
 OVERRUN = 64
 """Code points by which a token that starts before the bound may overrun it."""
@@ -34,8 +35,20 @@ def cut_position(
     The last whitespace before the bound, save one inside a token (a number and its unit, a
     marker; `units` are the words that belong to a number before them); without whitespace
     behind the last CJK comma; else at the bound, or at the end of the token that stands
-    across it.
+    across it. Markers directly behind the cut belong to the piece.
     """
+    end = _position(text, first, bound, style, units)
+    while end is not None:
+        if end >= len(text):
+            return None
+        marker = style.match(text, end)
+        if not marker:
+            return end
+        end = marker if marker > 0 else None
+    return None
+
+
+def _position(text: str, first: int, bound: int, style: MarkerStyle, units: frozenset[str]) -> int | None:
     markers = _markers(text, first, bound, style)
     if markers is None:
         return None
@@ -43,10 +56,10 @@ def cut_position(
     if gaps and gaps[-1][1] >= bound + 1:
         found = _SPACE.match(text, gaps[-1][0])
         gaps[-1] = (gaps[-1][0], found.end() if found is not None else gaps[-1][1])
-        if gaps[-1][1] >= len(text):
+        if gaps[-1][1] >= len(text) or style.match(text, gaps[-1][1]) < 0:
             return None
     for start, end in reversed(gaps):
-        safe = _is_safe(text, start, end, markers, units)
+        safe = _is_safe(text, first, start, end, markers, units)
         if safe is None:
             return None
         if safe:
@@ -60,9 +73,9 @@ def cut_position(
 
 
 def _past_unit(text: str, gap: int, bound: int, markers: list[tuple[int, int]]) -> int | None:
-    """Every blank stands inside a token: it is kept whole, with the word behind its last blank."""
-    word = _WORD.match(text, gap, bound + OVERRUN)
-    end = word.end() if word is not None else gap
+    """Every blank stands inside a token or behind a leading marker: what follows the last one is kept with it."""
+    run = _RUN_AFTER.match(text, gap, bound + OVERRUN)
+    end = max(run.end() if run is not None else gap, gap + 1)
     if end <= bound:
         return _across(text, bound, markers)
     return _past(end, markers) if end < len(text) or end == bound + OVERRUN else None
@@ -78,12 +91,16 @@ def _markers(text: str, first: int, bound: int, style: MarkerStyle) -> list[tupl
     return [(s + first, e + first) for s, e in (m.span for m in style.find(text[first : bound + OVERRUN]))]
 
 
-def _is_safe(text: str, start: int, end: int, markers: list[tuple[int, int]], units: frozenset[str]) -> bool | None:
+def _is_safe(
+    text: str, first: int, start: int, end: int, markers: list[tuple[int, int]], units: frozenset[str]
+) -> bool | None:
     """Whether a cut at this whitespace parts no token and leaves markers with the text before them;
     None while the word behind it may go on."""
     for s, e in markers:
-        if (s < end and start < e) or s == end:
+        if (s < end and start < e) or (s == end and LINE_BREAK.search(text, start, end) is None):
             return False
+        if e == start and _leads(text, first, s, markers):
+            return False  # the blanks behind it go with it
     before, after = text[start - 1], text[end : end + 1]
     if _CURRENCY.match(before):
         return not after.isdecimal()
@@ -96,6 +113,17 @@ def _is_safe(text: str, start: int, end: int, markers: list[tuple[int, int]], un
     if word.end() >= len(text) and any(unit.startswith(folded) for unit in units):
         return None
     return folded not in units
+
+
+def _leads(text: str, first: int, position: int, markers: list[tuple[int, int]]) -> bool:
+    """Whether only markers and blanks stand before a marker on its line."""
+    starts = {e: s for s, e in markers}
+    while position > first:
+        position = first + len(text[first:position].rstrip(BLANK_CHARS))
+        if position not in starts:
+            break
+        position = starts[position]
+    return position <= first or text[position - 1] in "\r\n"
 
 
 def _past(position: int, markers: list[tuple[int, int]]) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import regex
 
+from guardrails_plugins.core.citations import BLANK_CHARS
 from guardrails_plugins.core.lexicon import Lexicon
 from guardrails_plugins.core.sentence import Rule
 
@@ -117,7 +118,13 @@ def lower_case(c: Candidate) -> Answer | None:
     """A dot or ellipsis before a lower-case letter ends nothing (``et al. and``)."""
     if c.run.strip(DOTS) or c.newlines:
         return None
-    return Answer.NO_BREAK if _starts_lower(c) else None
+    char = c.text[c.next]
+    if char not in "*_":
+        return Answer.NO_BREAK if char.islower() else None
+    letter = _first_letter(c)
+    if letter is None:
+        return Answer.NEED_MORE
+    return Answer.NO_BREAK if letter.islower() else None
 
 
 def abbreviation(c: Candidate) -> Answer | None:
@@ -172,8 +179,12 @@ def closing_bracket(c: Candidate) -> Answer | None:
     c.rule = Rule.CLOSER
     if c.marked:
         return Answer.BREAK
-    opened = c.text[c.body : c.body + 3].lstrip("*_")[:1] in ("(", "[", "{", "（", "［")
-    return Answer.BREAK if opened and _starts_sentence(c) else Answer.NO_BREAK
+    if _opening(c) not in ("(", "[", "{", "（", "［"):
+        return Answer.NO_BREAK
+    letter = _first_letter(c)
+    if letter is None:
+        return Answer.NEED_MORE
+    return Answer.BREAK if letter.isalpha() and not letter.islower() else Answer.NO_BREAK
 
 
 def closing_quote(c: Candidate) -> Answer | None:
@@ -186,12 +197,13 @@ def closing_quote(c: Candidate) -> Answer | None:
     if c.marked:
         return Answer.BREAK
     letter = _first_letter(c)
+    if letter is None:
+        return Answer.NEED_MORE
     if letter.isupper():
         return Answer.BREAK
     if letter.islower() or not letter.isalpha():
         return Answer.NO_BREAK
-    opened = c.text[c.body : c.body + 3].lstrip("*_")[:1] in tuple("\"'“„«»‘”")
-    return Answer.BREAK if opened else Answer.NO_BREAK
+    return Answer.BREAK if _opening(c) in tuple("\"'“„«»‘”") else Answer.NO_BREAK
 
 
 def terminator(c: Candidate) -> Answer | None:
@@ -310,16 +322,15 @@ def _opens(word: str, openers: frozenset[str]) -> bool:
     return bool(apostrophe) and f"{head}'" in openers
 
 
-def _first_letter(c: Candidate) -> str:
+def _opening(c: Candidate) -> str:
+    """The sentence's first character behind a list marker, blanks and emphasis."""
+    return c.text[c.body : c.body + WORD_LOOKAHEAD].lstrip(BLANK_CHARS + "*_")[:1]
+
+
+def _first_letter(c: Candidate) -> str | None:
+    """The character behind the quotes and emphasis at `next`; None while it has not arrived, "" behind too many."""
     skipped = _SKIPPED.match(c.text, c.next, c.next + WORD_LOOKAHEAD)
     at = skipped.end() if skipped is not None else c.next
-    return c.text[at : at + 1]
-
-
-def _starts_lower(c: Candidate) -> bool:
-    return c.text[c.next].islower() or (c.text[c.next] in "*_" and _first_letter(c).islower())
-
-
-def _starts_sentence(c: Candidate) -> bool:
-    letter = _first_letter(c)
-    return letter.isupper() or (letter.isalpha() and not letter.islower())
+    if at >= c.next + WORD_LOOKAHEAD:
+        return ""
+    return c.text[at] if at < len(c.text) else None

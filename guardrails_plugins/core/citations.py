@@ -24,7 +24,7 @@ MAX_MARKER_CHARS = 64
 BLANKS = " \t\u00a0\u2000-\u200a\u202f\u3000"
 """Horizontal whitespace, as a character class body."""
 
-_BLANK_CHARS = " \t\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000"
+BLANK_CHARS = " \t\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000"
 """The same characters, each."""
 
 _PAIRS = {"[": "]", "［": "］", "【": "】"}
@@ -185,7 +185,7 @@ def strip_found(text: str, markers: Sequence[Marker], *, at_line_start: bool) ->
     for marker in markers:
         start, end = marker.span
         floor = cuts[-1][1] if cuts else 0
-        first = floor + len(text[floor:start].rstrip(_BLANK_CHARS))
+        first = floor + len(text[floor:start].rstrip(BLANK_CHARS))
         if not (leads and first == floor and cuts):
             leads = text[first - 1] in "\r\n" if first else at_line_start
         if leads:

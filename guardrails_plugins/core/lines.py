@@ -7,7 +7,7 @@ import re
 
 import regex
 
-from guardrails_plugins.core.citations import BLANKS
+from guardrails_plugins.core.citations import BLANK_CHARS, BLANKS
 from guardrails_plugins.core.languages.profile import load_profile
 from guardrails_plugins.core.sentence import Kind
 
@@ -15,7 +15,7 @@ _B = f"[{BLANKS}]"
 MAX_ITEM_NUMBER_DIGITS = 3
 """A list of more than 999 items is no list of an answer; longer digit runs are values."""
 
-_BULLET = re.compile(rf"(?:[-*•‣◦·–—+]|\d{{0}}){_B}{{1,8}}+")
+_BULLET = re.compile(rf"[-*•‣◦·–—+]{_B}")
 _NUMBERED = re.compile(
     rf"(?P<mark>\*\*|__|\*|_)?(?:(?P<open>[(（])(?P<a>\d{{1,3}})[)）]|(?P<b>\d{{1,3}})(?:[.)](?!\d)|[、．）]))(?:\*\*|__|\*|_)?{_B}{{0,8}}+"
 )
@@ -24,6 +24,8 @@ _HEADING = re.compile(rf"#{{1,6}}+(?:{_B}|$)")
 _FENCE = re.compile(r"```|~~~")
 _BOLD_LINE = re.compile(rf"(?:\*\*[^*\n\r]++\*\*|__[^_\n\r]++__):?{_B}*+")
 
+STEP_WORD_CHARS = 16
+"""Code points in which a step word (``Step``, ``Schritt``) is looked for."""
 LINE_LOOKAHEAD = 120
 """Code points of a next line that are waited for to see whether it is wholly bold."""
 
@@ -49,14 +51,15 @@ def step_heads(language: str) -> tuple[str, ...]:
 
 def item_prefix(text: str, position: int, last_number: int, language: str) -> tuple[int, int]:
     """The end of the list marker at `position` (`position` itself when there is none) and its
-    number (0 for one without).
+    number (0 for one without). Blanks and emphasis behind the marker are not part of it: more
+    of them may still arrive.
 
     A number is a list marker only when it is 1 or one more than the last item's
     (`last_number`); any other is a value of its sentence.
     """
     bullet = _BULLET.match(text, position)
     if bullet is not None:
-        return bullet.end(), 0
+        return position + 1, 0
     for pattern in (_NUMBERED, step_pattern(language)):
         match = pattern.match(text, position)
         if match is not None:
@@ -64,10 +67,14 @@ def item_prefix(text: str, position: int, last_number: int, language: str) -> tu
             digits = groups.get("a") or groups.get("b")
             number = int(digits) if digits else last_number + 1
             if number in (1, last_number + 1) and _has_gap(text, match):
-                return match.end(), number
+                return _without_gap(text, match), number
             return position, 0
     lettered = _LETTERED.match(text, position)
-    return (lettered.end(), 0) if lettered is not None else (position, 0)
+    return (_without_gap(text, lettered), 0) if lettered is not None else (position, 0)
+
+
+def _without_gap(text: str, match: re.Match[str] | regex.Match[str]) -> int:
+    return match.start() + len(match.group().rstrip(BLANK_CHARS).rstrip("*_").rstrip(BLANK_CHARS))
 
 
 def _has_gap(text: str, match: re.Match[str]) -> bool:
@@ -95,14 +102,18 @@ def is_bold_line(line: str) -> bool:
 
 
 def starts_structure(text: str, position: int, last_number: int, language: str) -> bool | None:
-    """Whether the line at `position` is an item, heading, row or fence; None when its end is too near to tell."""
+    """Whether the line at `position` is an item, heading, row or fence; None when its end is too near to tell.
+
+    Whitespace at the end of `text` says nothing yet: what follows it decides.
+    """
+    text = text.rstrip()
     line_end = _line_end(text, position)
     known = line_end < len(text) or len(text) - position >= LINE_LOOKAHEAD
     head = text[position]
     if head == "|":
         return True
     if head in "#`~-*•‣◦·–—+(（_" or head.isdigit() or head.isalpha():
-        if not known and len(text) - position < 32 and not _rules_out(text, position):
+        if not known and len(text) - position < 32 and not _rules_out(text, position, language):
             return None
         if line_kind(text, position) is not Kind.PROSE:
             return True
@@ -118,11 +129,15 @@ _PLAIN_START = regex.compile(
 )
 
 
-def _rules_out(text: str, position: int) -> bool:
+def _rules_out(text: str, position: int, language: str) -> bool:
     """Whether the first characters of a line already say that it is prose or already show its mark."""
     head = text[position]
     rest = len(text) - position
     if head.isalpha():
+        start = text[position : position + STEP_WORD_CHARS].lower()
+        prose = start[1:2].isalpha() or start[1:2].isspace()
+        if prose and not any(w.startswith(start) or start.startswith(w) for w in step_heads(language)):
+            return True
         return _PLAIN_START.match(text, position) is not None
     if head.isdigit():
         return re.match(r"\d{1,3}[^\d.)、．）]|\d{4}|\d{1,3}[.)、．）]\D", text[position : position + 8]) is not None

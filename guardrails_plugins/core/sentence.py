@@ -42,7 +42,8 @@ class Sentence(NamedTuple):
 
     `text` has its markers but no outer whitespace, `span` is its place in the stream. `raw`
     includes the whitespace before it (the last one also what trails), so that the raws joined
-    equal the input. `item_prefix` counts the code points of a leading list marker in `text`.
+    equal the input. `item_prefix` counts the code points of a leading list marker in `text`
+    (without the blanks behind it).
     """
 
     text: str

@@ -22,7 +22,14 @@ from guardrails_plugins.core.citations import BLANKS, marker_style
 from guardrails_plugins.core.errors import BoundError, FrameError, StreamClosedError
 from guardrails_plugins.core.languages.profile import resolve_language
 from guardrails_plugins.core.lexicon import lexicon
-from guardrails_plugins.core.lines import is_bold_line, item_prefix, line_kind, starts_structure, step_heads
+from guardrails_plugins.core.lines import (
+    STEP_WORD_CHARS,
+    is_bold_line,
+    item_prefix,
+    line_kind,
+    starts_structure,
+    step_heads,
+)
 from guardrails_plugins.core.marks import CLOSERS, LINE_BREAK, TERMINATORS
 from guardrails_plugins.core.quotes import QuoteState
 from guardrails_plugins.core.sentence import Kind, Rule, Sentence, Span
@@ -35,8 +42,6 @@ _SPACED_GUILLEMET = re.compile(rf"[{BLANKS}]{{1,2}}»")
 _STRONG_END = re.compile(rf"(?:[{TERMINATORS}:：][{CLOSERS}」』】》]*+|[\]］】])[*_]*+$")
 _ENDLESS = 1 << 60
 _CJK = frozenset(CJK_TERMINATORS)
-STEP_WORD_CHARS = 16
-"""Code points in which a step word (``Step``, ``Schritt``) is looked for."""
 # Looking a member up in an enum costs as much as ten local names.
 _PROSE, _TERMINATOR, _BOUND = Kind.PROSE, Rule.TERMINATOR, Rule.BOUND
 _PLAIN_KINDS = (Kind.PROSE, Kind.ITEM)
@@ -277,8 +282,10 @@ class SentenceSplitter:
             tail = found.end() if found is not None else end
             if "»" in text[tail : tail + 3]:
                 tail = self._spaced_guillemet(tail)
+            if tail > self._bound:  # what closes here runs over the bound, however much more of it comes
+                return self._cut()
             if tail >= len(text):
-                return None if tail <= self._bound else self._cut()
+                return None
             if not text[tail].isspace():
                 marker = self._style.match(text, tail)
                 if marker <= 0:

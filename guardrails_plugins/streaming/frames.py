@@ -68,7 +68,15 @@ class FrameReader:
             return _EMPTY
         if isinstance(chunk, (bytes, bytearray, memoryview)):
             return Delta(self._decoder.decode(bytes(chunk)))
-        delta = self._read_object(chunk)
+        try:
+            delta = self._read_object(chunk)
+        except GateError:
+            raise
+        except (TypeError, ValueError, AttributeError, KeyError, IndexError):
+            # The cause is dropped: it may quote the frame.
+            raise FrameError(
+                f"a frame ({type(chunk).__name__}) names a known protocol but is not built as it says"
+            ) from None
         if delta.finish_reason is not None:
             self.finish_reason = delta.finish_reason
         return delta

@@ -20,9 +20,12 @@ FIRST_EAST_ASIAN = "\u2e80"
 
 
 def head_of(text: str, position: int = 0) -> str:
-    """The run of letters that starts at `position`, or the one character there; "" at the end."""
+    """The run of letters that starts at `position`, or the one character there (East Asian ones too); "" at the end."""
+    char = text[position : position + 1]
+    if char >= FIRST_EAST_ASIAN:
+        return char
     run = _RUN.match(text, position)
-    return run.group() if run is not None else text[position : position + 1]
+    return run.group() if run is not None else char
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import regex
 
-from guardrails_plugins.core.values.lexicon import FIRST_EAST_ASIAN, Lexicon, Words, head_of
+from guardrails_plugins.core.values.lexicon import Lexicon, Words, head_of
 
 _HAN = regex.compile(r"[\p{Han}]{1,4}+")
 _MAX_WORD = 40
@@ -40,8 +40,7 @@ class Scan:
             at += 1
         if at != self._at:
             self._at, self._head = at, head_of(lower, at)
-        head = self._head
-        if head not in words.heads and head < FIRST_EAST_ASIAN:
+        if self._head not in words.heads:
             return None
         entries = words.entries
         for end in self._candidates(at, words.longest):

@@ -1,0 +1,387 @@
+"""What the gate costs: ratios against a floor measured in the same run.
+
+    python benchmarks/speed.py [--quick] [--json FILE] [--plots DIR]
+
+The floor is one search for a terminator by a precompiled pattern in each piece of the same
+stream: less than that no splitter can do. Everything else is printed as so many times the
+floor, and in microseconds. Peers (sentence-stream, pysbd, pipecat, LiveKit, the stock chunker of
+Guardrails AI, NeMo's buffer) are measured where they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib.metadata
+import json
+import platform
+import re
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from prose import prose, sentences
+
+from guardrails_plugins import GatePolicy, Sentence, SentenceGate, SentenceSplitter, Source, SourceIndex, check_text
+from guardrails_plugins.core.judge import Judge
+from guardrails_plugins.core.languages.profile import load_profile
+from guardrails_plugins.core.refusal import RefusalToken
+
+PIECE = 4
+"""Code points a piece: about one token of English."""
+
+TERMINATOR = re.compile(r"[.!?…؟۔。！？।॥]")
+ASKED = {
+    "en": (
+        "The hall seats 412 visitors and opened to the public in 1998 [S1].",
+        "The hall seats 412 visitors. It opened in 1998. ",
+    ),
+    "ru": (
+        "Зал вмещает 412 зрителей и открылся для публики в 1998 году [S1].",
+        "Зал вмещает 412 зрителей. Открылся в 1998 году. ",
+    ),
+    "zh": ("大厅可容纳412名观众，于1998年向公众开放[S1]。", "大厅可容纳412名观众。1998年开放。"),
+}
+GROWTH_TEXTS: dict[str, Callable[[int], str]] = {
+    "prose": lambda n: prose("en", n)[:n],
+    "no terminator": lambda n: prose("en", n).replace(".", ",").replace("?", ",")[:n],
+    "false terminators": lambda n: ("about 3.14 and e.g. U.S. GDP, " * (n // 30 + 1))[:n],
+    "dots": lambda n: "." * n,
+    "closers": lambda n: ")" * n,
+    "open quotes": lambda n: "“" * n,
+    "blanks": lambda n: " " * n,
+    "newlines": lambda n: "\n" * n,
+    "brackets": lambda n: "[" * n,
+    "digits": lambda n: "7" * n,
+}
+
+
+def best(run: Callable[[], object], seconds: float) -> float:
+    """Seconds of the fastest of several runs, repeated for about `seconds`."""
+    shortest = float("inf")
+    gc.collect()
+    gc.disable()
+    end = time.perf_counter() + seconds
+    try:
+        while True:
+            start = time.perf_counter()
+            run()
+            now = time.perf_counter()
+            shortest = min(shortest, now - start)
+            if now > end:
+                return shortest
+    finally:
+        gc.enable()
+
+
+def pieces(text: str, size: int = PIECE) -> list[str]:
+    """The text in pieces of `size` code points."""
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def floor(stream: Iterable[str]) -> None:
+    """The least that any splitter does with a piece."""
+    search = TERMINATOR.search
+    for piece in stream:
+        search(piece)
+
+
+def split(stream: Iterable[str], language: str) -> None:
+    """Our splitter over a stream."""
+    splitter = SentenceSplitter(language)
+    for piece in stream:
+        splitter.feed(piece)
+    splitter.flush()
+
+
+def gate(stream: Iterable[str], index: SourceIndex, language: str, policy: GatePolicy) -> None:
+    """Splitter and gate, all checks, over a stream."""
+    judge = SentenceGate(index, language=language, policy=policy)
+    for piece in stream:
+        judge.feed(piece)
+    judge.finish()
+
+
+def streams(seconds: float) -> list[dict[str, Any]]:
+    """Splitter and gate against the floor, in three languages."""
+    rows = []
+    for language in ("en", "ru", "zh"):
+        count = 300
+        gap = "" if language == "zh" else " "
+        cited = gap.join(sentences(language, count, marker=" [S1]" if gap else "[S1]"))
+        plain = gap.join(sentences(language, count))
+        index = SourceIndex([Source(plain, language=language)])
+        assert check_text(cited, index, language=language).state == "completed"
+        for name, text, run in (
+            ("splitter", plain, lambda p, lang=language: split(p, lang)),
+            ("gate", cited, lambda p, i=index, lang=language: gate(p, i, lang, GatePolicy())),
+        ):
+            stream = pieces(text)
+            base, cost = best(lambda s=stream: floor(s), seconds / 3), best(lambda s=stream, r=run: r(s), seconds)
+            rows.append(
+                {
+                    "what": name,
+                    "language": language,
+                    "times_floor": cost / base,
+                    "us_per_piece": cost / len(stream) * 1e6,
+                    "us_per_sentence": cost / count * 1e6,
+                    "pieces_per_sentence": len(stream) / count,
+                }
+            )
+    return rows
+
+
+def judging(seconds: float) -> list[dict[str, Any]]:
+    """One sentence with two values against 1, 10 and 100 sources of 2,000 characters."""
+    rows = []
+    for language, (text, fact) in ASKED.items():
+        splitter = SentenceSplitter(language)
+        splitter.feed(text)
+        sentence = splitter.flush()
+        assert sentence is not None
+        for count in (1, 10, 100):
+            texts = [(fact if n == 0 else "") + prose(language, 2000, seed=n) for n in range(count)]
+            index = SourceIndex([Source(text[:2000], language=language) for text in texts])
+
+            judge = Judge(index, GatePolicy(), load_profile(language), RefusalToken("NO_ANSWER"), None)
+
+            def run(judge: Judge = judge, sentence: Sentence = sentence) -> None:
+                prepared = judge.prepare(sentence)
+                judge.release(prepared, judge.violations(prepared))
+
+            assert judge.violations(judge.prepare(sentence)) == ()
+            cost = best(run, seconds / 3)
+            rows.append({"what": "judge", "language": language, "sources": count, "us": cost * 1e6})
+    return rows
+
+
+def indexing(seconds: float) -> list[dict[str, Any]]:
+    """Building an index per 10 kB of source text, and what it keeps."""
+    rows = []
+    for language in ("en", "ru", "zh"):
+        source = Source(prose(language, 10_000)[:10_000], language=language)
+        cost = best(lambda s=source: SourceIndex([s]), seconds / 3)
+        tracemalloc.start()
+        index = SourceIndex([source])
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        rows.append({"what": "index", "language": language, "ms_per_10kB": cost * 1e3, "kB_kept": kept / 1024})
+        del index
+    return rows
+
+
+def growth(lengths: tuple[int, ...], seconds: float) -> list[dict[str, Any]]:
+    """Cost per character at growing lengths, relative to the shortest."""
+    rows = []
+    policy = GatePolicy().shadow()
+    index = SourceIndex(["nothing"])
+    for name, make in GROWTH_TEXTS.items():
+        for what in ("splitter", "gate"):
+            costs = []
+            for length in lengths:
+                stream = pieces(make(length))
+                run = (
+                    (lambda s=stream: split(s, "en"))
+                    if what == "splitter"
+                    else (lambda s=stream: gate(s, index, "en", policy))
+                )
+                costs.append(best(run, seconds / 6) / length)
+            rows.append(
+                {"what": what, "text": name, "ns_per_char": costs[0] * 1e9}
+                | {f"at_{n}": cost / costs[0] for n, cost in zip(lengths[1:], costs[1:], strict=True)}
+            )
+    return rows
+
+
+def memory() -> dict[str, Any]:
+    """Bytes that one open stream keeps beyond its sources, in the middle of an answer."""
+    index = SourceIndex([prose("en", 2000)])
+    text = prose("en", 5000, marker=" [S1]")
+    open_stream(index, text)
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    kept = [open_stream(index, text) for _ in range(200)]
+    after, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return {"what": "memory", "kB_per_stream": (after - before) / len(kept) / 1024}
+
+
+def open_stream(index: SourceIndex, text: str) -> SentenceGate:
+    """A gate in the middle of an answer."""
+    judge = SentenceGate(index, policy=GatePolicy().shadow())
+    for piece in pieces(text[:2500]):
+        judge.feed(piece)
+    return judge
+
+
+def peers(seconds: float) -> list[dict[str, Any]]:
+    """Other splitters on the same English stream, where installed."""
+    count = 300
+    text = " ".join(sentences("en", count))
+    stream = pieces(text)
+    base = best(lambda: floor(stream), seconds / 3)
+    rows = []
+    for name, make in PEERS.items():
+        try:
+            run = make()
+        except ImportError:
+            continue
+        run(stream)
+        cost = best(lambda r=run: r(stream), seconds / 2)
+        rows.append({"what": name, "times_floor": cost / base, "us_per_sentence": cost / count * 1e6})
+    return rows
+
+
+def _sentence_stream() -> Callable[[list[str]], object]:
+    from sentence_stream import stream_to_sentences
+
+    return lambda stream: list(stream_to_sentences(stream))
+
+
+def _pysbd() -> Callable[[list[str]], object]:
+    import pysbd
+
+    segmenter = pysbd.Segmenter(language="en", clean=False)
+    return lambda stream: segmenter.segment("".join(stream))
+
+
+def _guardrails_chunker() -> Callable[[list[str]], object]:
+    from guardrails.validator_base import Validator
+
+    class Nothing(Validator):  # type: ignore[misc]
+        def __init__(self) -> None:
+            pass
+
+    validator = Nothing()
+
+    def run(stream: list[str]) -> None:
+        kept = ""
+        for piece in stream:
+            kept += piece
+            found = validator._chunking_function(kept)
+            if found:
+                kept = found[1]
+
+    return run
+
+
+def _nemo_buffer() -> Callable[[list[str]], object]:
+    import asyncio
+
+    from nemoguardrails.rails.llm.buffer import RollingBuffer
+    from nemoguardrails.rails.llm.config import OutputRailsStreamingConfig
+
+    async def items(stream: list[str]) -> Any:
+        for piece in stream:
+            yield piece
+
+    async def read(stream: list[str]) -> None:
+        config = OutputRailsStreamingConfig(enabled=True, chunk_size=25, context_size=5)
+        async for _ in RollingBuffer.from_config(config).process_stream(items(stream)):
+            pass
+
+    return lambda stream: asyncio.run(read(stream))
+
+
+PEERS: dict[str, Callable[[], Callable[[list[str]], object]]] = {
+    "sentence-stream": _sentence_stream,
+    "pysbd (whole text)": _pysbd,
+    "guardrails-ai stock chunker": _guardrails_chunker,
+    "nemoguardrails RollingBuffer 25/5": _nemo_buffer,
+}
+
+
+def machine() -> dict[str, str]:
+    """What the figures belong to."""
+    versions = {}
+    for name in ("guardrails-plugins", "regex", "sentence-stream", "pysbd", "guardrails-ai", "nemoguardrails"):
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}", **versions}
+
+
+def table(title: str, rows: list[dict[str, Any]]) -> None:
+    """Print rows as a table."""
+    if not rows:
+        return
+    print(f"\n{title}")
+    keys = list(dict.fromkeys(k for row in rows for k in row))
+    cells = [[_cell(row.get(key)) for key in keys] for row in rows]
+    widths = [max(len(key), *(len(line[i]) for line in cells)) for i, key in enumerate(keys)]
+    for line in (keys, *cells):
+        print("  " + "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    """Bars of what costs how many times the floor, as an SVG file."""
+    width, bar = 640, 26
+    longest = max(row["times_floor"] for row in rows)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{bar * len(rows) + 40}" '
+        'font-family="sans-serif" font-size="13">',
+        '<text x="8" y="20">times the floor (one terminator search a piece)</text>',
+    ]
+    for n, row in enumerate(rows):
+        name = f"{row['what']} {row.get('language', '')}".strip()
+        y, length = 36 + n * bar, row["times_floor"] / longest * 300
+        lines.append(f'<rect x="230" y="{y}" width="{length:.1f}" height="{bar - 8}" fill="#3b7dd8"/>')
+        lines.append(f'<text x="8" y="{y + 14}">{name}</text>')
+        lines.append(f'<text x="{238 + length:.1f}" y="{y + 14}">{row["times_floor"]:.1f}</text>')
+    path.write_text("\n".join([*lines, "</svg>"]), encoding="utf-8")
+
+
+def main() -> int:
+    """Run everything and print it. Returns 0."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="short runs, 100,000 characters at most")
+    parser.add_argument("--json", metavar="FILE", type=Path)
+    parser.add_argument("--plots", metavar="DIR", type=Path, help="write plots as SVG files")
+    args = parser.parse_args()
+    seconds = 0.3 if args.quick else 2.0
+    lengths = (10_000, 100_000) if args.quick else (10_000, 100_000, 1_000_000)
+    where = machine()
+    print(", ".join(f"{k} {v}" for k, v in where.items()))
+    found: dict[str, list[dict[str, Any]]] = {}
+    found["streams"] = streams(seconds)
+    table("A stream in pieces of 4 characters, against the floor", found["streams"])
+    found["peers"] = peers(seconds)
+    table("Peers, same English stream", found["peers"])
+    found["judging"] = judging(seconds)
+    table("One sentence with two values, sources of 2,000 characters", found["judging"])
+    found["indexing"] = indexing(seconds)
+    table("Building a SourceIndex", found["indexing"])
+    found["memory"] = [memory()]
+    table("An open stream beyond its sources", found["memory"])
+    per_core = [
+        {
+            "what": "streams per core at 100 pieces a second",
+            "count": int(1e4 / row["us_per_piece"]),
+            "language": row["language"],
+        }
+        for row in found["streams"]
+        if row["what"] == "gate"
+    ]
+    table("Capacity, from the gate's cost per piece", per_core)
+    found["growth"] = growth(lengths, seconds)
+    table("Cost per character, relative to 10,000 characters", found["growth"])
+    if args.json:
+        args.json.write_text(json.dumps({"machine": where, **found}, indent=1), encoding="utf-8")
+    if args.plots:
+        args.plots.mkdir(parents=True, exist_ok=True)
+        plot([*found["streams"], *found["peers"]], args.plots / "speed.svg")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
