@@ -41,6 +41,8 @@ _EVENT_SEARCH = re.compile(rf"[{TERMINATORS}]++|[\n\r]").search
 _SPACED_GUILLEMET = re.compile(rf"[{BLANKS}]{{1,2}}»")
 _STRONG_END = re.compile(rf"(?:[{TERMINATORS}:：][{CLOSERS}」』】》]*+|[\]］】])[*_]*+$")
 _ENDLESS = 1 << 60
+BLOCK = 4096
+"""Code points of a longer piece that are read at a time: what is held is copied at each boundary."""
 _CJK = frozenset(CJK_TERMINATORS)
 # Looking a member up in an enum costs as much as ten local names.
 _PROSE, _TERMINATOR, _BOUND = Kind.PROSE, Rule.TERMINATOR, Rule.BOUND
@@ -131,6 +133,9 @@ class SentenceSplitter:
             raise FrameError(f"a splitter is fed text (str), not {type(text).__name__}")
         if self._closed:
             raise StreamClosedError("the splitter was flushed; use a new one for the next text")
+        if len(text) > BLOCK:
+            blocks = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
+            return [sentence for block in blocks for sentence in self.feed(block)]
         pieces = self._pieces
         if pieces:
             self._append(text)

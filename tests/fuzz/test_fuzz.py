@@ -107,23 +107,23 @@ def test_a_broken_frame_is_a_named_error_or_nothing(frames: list[dict[str, Any]]
     for frame in frames:
         try:
             delta = reader.read(SimpleNamespace(**frame) if as_objects else frame)
-            assert isinstance(delta.text, str)
-        except GateError as error:
-            assert str(error)
+        except GateError:
+            continue
+        assert isinstance(delta.text, str)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "[" * 10_000,
-        "(" * 10_000 + ")" * 10_000,
-        "x" * 1_000_000,
-        "9" * 300_000,
-        "\u202e" * 50_000,
-        "“«" * 20_000,
-        ".” " * 20_000,
+        pytest.param("[" * 10_000, id="brackets"),
+        pytest.param("(" * 10_000 + ")" * 10_000, id="nested"),
+        pytest.param("x" * 1_000_000, id="megabyte"),
+        pytest.param("He left. " * 100_000, id="sentences"),
+        pytest.param("9" * 300_000, id="digits"),
+        pytest.param("\u202e" * 50_000, id="overrides"),
+        pytest.param("“«" * 20_000, id="quotes"),
+        pytest.param(".” " * 20_000, id="terminators"),
     ],
-    ids=["brackets", "nested", "megabyte", "digits", "overrides", "quotes", "terminators"],
 )
 def test_hostile_runs_end_and_are_whole(text: str) -> None:
     shadow = GatePolicy(refusal_token=None).shadow()
