@@ -69,8 +69,9 @@ def passages(name: str, text: str) -> Iterator[Passage]:
             number += 1
             yield Passage(name, number, title, held)
             held = ""
-        if heading is not None:
+        if heading is not None:  # the title says it; the passage need not say it again
             title = heading.group(1).strip(" #*")
+            paragraph = paragraph.partition("\n")[2].strip()
         for piece in _pieces(paragraph):
             if held and len(held) + len(piece) > PASSAGE_CHARS:
                 number += 1
