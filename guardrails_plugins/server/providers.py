@@ -16,6 +16,8 @@ from guardrails_plugins.core.splitter import SentenceSplitter
 from guardrails_plugins.server.retrieval import stem_of, terms
 
 MAX_SENTENCES = 4
+MIN_WORDS = 4
+"""Different words of a sentence that is worth quoting."""
 PIECE_CHARS = 6
 PIECE_SECONDS = 0.004
 """The embedded provider writes about as fast as a quick model."""
@@ -74,7 +76,7 @@ def extract_answer(request: Request) -> str:
         for place, sentence in enumerate([*sentences, *([rest] if rest else [])]):
             held = {stem_of(w) for w in terms(sentence.text)}
             score = len(wanted & held) / (1 + len(held)) ** 0.25 if wanted else 0.0
-            if score > 0 and len(sentence.text) > 20:
+            if score > 0 and len(held) >= MIN_WORDS:
                 ranked.append((-score, number, place, sentence.text))
     ranked.sort()
     picked = [row for row in ranked[: 3 * MAX_SENTENCES] if -row[0] >= 0.5 * -ranked[0][0]]
