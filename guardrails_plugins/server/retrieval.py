@@ -24,10 +24,11 @@ MIN_RELEVANCE = 0.34
 """Share of the question's content words, weighted by rarity, that a passage must hold."""
 MAX_PASSAGES = 6
 CANDIDATES = 40
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _WORD = regex.compile(r"\p{Han}++|[\p{L}\p{M}\p{N}--\p{Han}]++", regex.V1)
 _MIN_STEM = 4
+_HAN = regex.compile(r"\p{Han}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class Library:
             db.execute("CREATE TABLE IF NOT EXISTS documents (name TEXT PRIMARY KEY, digest TEXT)")
             db.execute(
                 "CREATE TABLE IF NOT EXISTS passages"
-                " (id INTEGER PRIMARY KEY, document TEXT, number INTEGER, title TEXT, text TEXT)"
+                " (id INTEGER PRIMARY KEY, document TEXT, number INTEGER, title TEXT, text TEXT, words TEXT)"
             )
             db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5(words)")
             db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(terms, row)")
@@ -105,11 +106,11 @@ class Library:
             db.execute("DELETE FROM passages WHERE document = ?", (name,))
             db.execute("DELETE FROM documents WHERE name = ?", (name,))
             for part in parts:
-                cursor = db.execute(
-                    "INSERT INTO passages (document, number, title, text) VALUES (?, ?, ?, ?)",
-                    (part.document, part.number, part.title, part.text),
-                )
                 words = " ".join(terms(f"{part.title}\n{part.text}"))
+                cursor = db.execute(
+                    "INSERT INTO passages (document, number, title, text, words) VALUES (?, ?, ?, ?, ?)",
+                    (part.document, part.number, part.title, part.text, words),
+                )
                 db.execute("INSERT INTO terms (rowid, words) VALUES (?, ?)", (cursor.lastrowid, words))
             if digest is not None:
                 db.execute("INSERT INTO documents VALUES (?, ?)", (name, digest))
@@ -127,11 +128,11 @@ class Library:
             weights = {w: self._weight(w, total) for w in wanted}
             query = " OR ".join(_match(w) for w in wanted)
             rows = self._db.execute(
-                "SELECT p.document, p.number, p.title, p.text FROM terms JOIN passages p ON p.id = terms.rowid"
+                "SELECT p.document, p.number, p.title, p.text, p.words FROM terms JOIN passages p ON p.id = terms.rowid"
                 " WHERE terms MATCH ? ORDER BY bm25(terms) LIMIT ?",
                 (query, CANDIDATES),
             ).fetchall()
-        found = [Found(passage, _relevance(passage, weights)) for passage in (Passage(*row) for row in rows)]
+        found = [Found(Passage(*row[:4]), _relevance(row[4], weights)) for row in rows]
         found = [f for f in found if f.relevance >= threshold]
         found.sort(key=lambda f: -f.relevance)
         return found[:limit]
@@ -154,7 +155,7 @@ def terms(text: str) -> list[str]:
     """The terms of a text: words in matching form; Han runs as single characters and pairs."""
     out: list[str] = []
     for word in _WORD.findall(normalize(text)):
-        if not regex.match(r"\p{Han}", word):
+        if not _HAN.match(word):
             out.append(word)
             continue
         out.extend(word)
@@ -164,7 +165,7 @@ def terms(text: str) -> list[str]:
 
 def stem_of(word: str) -> str:
     """A word without its last two letters, where enough are left: most endings of the ten languages."""
-    if not word.isalpha() or regex.match(r"\p{Han}", word):
+    if not word.isalpha() or _HAN.match(word):
         return word
     return word[: max(_MIN_STEM, len(word) - 2)] if len(word) > _MIN_STEM else word
 
@@ -174,14 +175,16 @@ def _match(word: str) -> str:
     return f'"{stem}"*' if stem != word else f'"{word}"'
 
 
-def _relevance(passage: Passage, weights: dict[str, float]) -> float:
-    held = terms(f"{passage.title}\n{passage.text}")
-    stems = {stem_of(w) for w in held} | set(held)
-    found = sum(weight for word, weight in weights.items() if word in stems or stem_of(word) in stems)
-    return found / sum(weights.values())
+def _relevance(words: str, weights: dict[str, float]) -> float:
+    """The share of the question's weight that a passage's terms hold."""
+    held = set(words.split(" "))
+    missing = [word for word in weights if word not in held]
+    stems = {stem_of(word) for word in held} if missing else set()
+    lost = sum(weights[word] for word in missing if stem_of(word) not in stems)
+    return 1 - lost / sum(weights.values())
 
 
 def _stop_words() -> frozenset[str]:
     """Words that open sentences (articles, pronouns, question words) say nothing of a subject."""
     words = {w for code in LANGUAGES for entry in load_profile(code).openers for w in terms(entry)}
-    return frozenset(w for w in words if not regex.match(r"\p{Han}", w)) | {"的", "了", "是", "在", "吗", "呢"}
+    return frozenset(w for w in words if not _HAN.match(w)) | {"的", "了", "是", "在", "吗", "呢"}
