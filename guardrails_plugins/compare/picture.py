@@ -39,7 +39,7 @@ margin:2rem auto;padding:0 1rem}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.85rem}
 td,th{text-align:right;padding:.3rem .5rem;border-bottom:1px solid var(--line);font-variant-numeric:tabular-nums}
-td:first-child,th:first-child{text-align:left}.bad{color:var(--bad);font-weight:600}
+td:first-child,th:first-child{text-align:left;white-space:nowrap}.bad{color:var(--bad);font-weight:600}
 .gate td:first-child{color:var(--good)}
 svg text{fill:var(--ink);font:12px system-ui,sans-serif}.soft{color:var(--soft)}select{font:inherit;max-width:100%}
 """
