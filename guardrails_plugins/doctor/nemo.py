@@ -145,10 +145,13 @@ async def _stream(rails: LLMRails, seen: Seen) -> None:
     messages = [{"role": "context", "content": context}, {"role": "user", "content": "Tell of the library."}]
     async for item in rails.stream_async(messages=messages):
         if isinstance(item, str) and item.startswith('{"error"'):
+            error = json.loads(item)["error"]
+            if error.get("type") != "guardrails_violation":
+                seen.error = str(error.get("message"))[:200]
+                continue
             seen.blocked = True
             if seen.verdict_at_piece is None:
                 seen.verdict_at_piece = seen.written
-            json.loads(item)
         elif isinstance(item, str):
             seen.text += item
 

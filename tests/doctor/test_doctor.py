@@ -20,13 +20,14 @@ from tests.server.support import GOOD, QUESTION, service
 
 COLANG = """
 define subflow mine
-  $ok = execute mine_check
-  if not $ok
+  $verdict = execute mine_check
+  if $verdict.is_blocked
     bot refuse to respond
     stop
 """
 ACTION = """
 from nemoguardrails.actions import action
+from nemoguardrails.actions.rail_outcome import RailOutcome
 
 
 @action(name="mine_check")
@@ -35,7 +36,7 @@ async def mine_check(context=None, **_):
 """
 
 
-def folder(path: Path, streaming: str, *, verdict: str = "True", flows: str = "[mine]") -> Path:
+def folder(path: Path, streaming: str, *, verdict: str = "RailOutcome.allow()", flows: str = "[mine]") -> Path:
     path.mkdir()
     yaml = f"models: []\nrails:\n  output:\n    flows: {flows}\n    streaming: {{{streaming}}}\n"
     (path / "config.yml").write_text(yaml, encoding="utf-8")
@@ -69,7 +70,7 @@ def test_nemo_that_checks_first_still_cuts_sentences_and_reads_on(
 
 def test_a_rail_that_blocks_good_answers_loses_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = "enabled: True, stream_first: False"
-    _, found = harms(capsys, str(folder(tmp_path / "strict", settings, verdict="False")))
+    _, found = harms(capsys, str(folder(tmp_path / "strict", settings, verdict="RailOutcome.block(reason='x')")))
     assert "loses_text" in [f["harm"] for f in found]
 
 
@@ -77,6 +78,12 @@ def test_streaming_that_is_off_would_raise(tmp_path: Path, capsys: pytest.Captur
     code, found = harms(capsys, str(folder(tmp_path / "off", "enabled: False")))
     assert (code, [f["harm"] for f in found]) == (1, ["no_streaming"])
     assert "enabled: True" in found[0]["change"]
+
+
+def test_an_action_that_answers_with_a_bool_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, found = harms(capsys, str(folder(tmp_path / "bool", "enabled: True", verdict="True")))
+    assert [f["harm"] for f in found] == ["not_run"]
+    assert "RailOutcome" in found[0]["seen"]
 
 
 def test_a_folder_whose_rail_is_not_there_is_said_to_be_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
