@@ -42,18 +42,9 @@ class InputError(GateError):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. No error of the user's making ends in a traceback."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="sentence-gate", description="A sentence gate for streaming language models.")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    named = next((a for a in arguments if not a.startswith("-")), None)
-    for name, (_, text, _) in COMMANDS.items():
-        command = commands.add_parser(name, help=text, description=text)
-        # Only the named command is imported: the others may need extras that are not there.
-        if name == named:
-            module = _load(name)
-            if module is None:
-                return 2
-            module.add_arguments(command)
-            command.set_defaults(run=module.run)
+    parser = parser_of(next((a for a in arguments if not a.startswith("-")), None))
+    if parser is None:
+        return 2
     args = parser.parse_args(arguments)
     try:
         return int(args.run(args))
@@ -66,6 +57,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def parser_of(named: str | None) -> argparse.ArgumentParser | None:
+    """The parser that knows the arguments of one command; None when a package of that command is missing."""
+    parser = argparse.ArgumentParser(prog="sentence-gate", description="A sentence gate for streaming language models.")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (_, text, _) in COMMANDS.items():
+        command = commands.add_parser(name, help=text, description=text)
+        # Only the named command is imported: the others may need extras that are not there.
+        if name == named:
+            module = _load(name)
+            if module is None:
+                return None
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return parser
 
 
 def _load(name: str) -> ModuleType | None:
