@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,7 +79,21 @@ def compare(
     *,
     advance: Callable[[str], None] | None = None,
 ) -> tuple[list[Row], dict[str, list[Figures]]]:
-    """Run each strategy on each answer. `advance` is told the strategy's name after each answer."""
+    """Run each strategy on each answer. `advance` is told the strategy's name after each answer.
+
+    Inside a running event loop (a notebook) the work is done in a thread, where none runs.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return _compare(strategies, answers, advance)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(_compare, strategies, answers, advance).result()
+
+
+def _compare(
+    strategies: Iterable[Strategy], answers: Sequence[Recorded], advance: Callable[[str], None] | None
+) -> tuple[list[Row], dict[str, list[Figures]]]:
     rows: list[Row] = []
     all_figures: dict[str, list[Figures]] = {}
     for strategy in strategies:
