@@ -169,4 +169,3 @@ def renew() -> None:
 
 if __name__ == "__main__":
     renew()
-
