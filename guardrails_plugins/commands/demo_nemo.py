@@ -14,6 +14,7 @@ from nemoguardrails.types import LLMResponse, LLMResponseChunk
 
 from guardrails_plugins.commands.demo import PIECE_SECONDS, Recorded, Seen
 from guardrails_plugins.commands.init import nemo_folder
+from guardrails_plugins.compare.nemo import COLANG
 from guardrails_plugins.core.gate import check_text
 from guardrails_plugins.core.sources import SourceIndex
 
@@ -24,13 +25,6 @@ rails:
   output:
     flows: [same check]
     streaming: {enabled: True}
-"""
-STOCK_COLANG = """
-define subflow same check
-  $verdict = execute same_check
-  if $verdict.is_blocked
-    bot refuse to respond
-    stop
 """
 
 
@@ -73,7 +67,7 @@ def stock(recorded: Recorded) -> Seen:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        config = RailsConfig.from_content(yaml_content=STOCK_YAML, colang_content=STOCK_COLANG)
+        config = RailsConfig.from_content(yaml_content=STOCK_YAML, colang_content=COLANG)
         rails = LLMRails(config, llm=RecordedModel(recorded))
     rails.register_action(same_check, "same_check")
     return asyncio.run(_watch(rails, recorded, []))

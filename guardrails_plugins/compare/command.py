@@ -7,12 +7,11 @@ import contextlib
 import json
 import logging
 import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from guardrails_plugins.cli import InputError
-from guardrails_plugins.commands.terminal import printable
+from guardrails_plugins.commands.terminal import printable, progress
 from guardrails_plugins.compare.picture import COLUMNS, picture, text_of
 from guardrails_plugins.compare.recorded import load, shipped
 from guardrails_plugins.compare.strategies import Strategy, plain
@@ -39,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
             raise InputError(f"no answer in {', '.join(args.language)}")
     with quiet():
         chosen = [s for s in strategies() if not args.group or s.group in args.group]
-        with _progress(len(chosen) * len(answers), quiet=args.json) as advance:
+        with progress("comparing", len(chosen) * len(answers), quiet=args.json) as advance:
             rows, figures = compare(chosen, answers, advance=advance)
     if args.html:
         args.html.write_text(picture(rows, figures, answers), encoding="utf-8")
@@ -96,20 +95,3 @@ def show(rows: Sequence[Row], answers: int) -> None:
         cells = [cell.rjust(width) for cell, width in zip(line[1:], widths, strict=True)]
         broke = f"  {printable(', '.join(row.errors))}" if row.errors else ""
         print(f"{line[0]:{first}}  {'  '.join(cells)}{broke}")
-
-
-@contextlib.contextmanager
-def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[str], None] | None]:
-    """A bar on standard error, where that is a terminal and `rich` is installed."""
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ModuleNotFoundError:
-        yield None
-        return
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("comparing", total=total)
-        yield lambda name: bar.update(task, advance=1, description=name)

@@ -77,9 +77,9 @@ def compare(
     strategies: Iterable[Strategy],
     answers: Sequence[Recorded],
     *,
-    advance: Callable[[str], None] | None = None,
+    advance: Callable[[float], None] | None = None,
 ) -> tuple[list[Row], dict[str, list[Figures]]]:
-    """Run each strategy on each answer. `advance` is told the strategy's name after each answer.
+    """Run each strategy on each answer. `advance` is called with 1 after each answer.
 
     Inside a running event loop (a notebook) the work is done in a thread, where none runs.
     """
@@ -92,7 +92,7 @@ def compare(
 
 
 def _compare(
-    strategies: Iterable[Strategy], answers: Sequence[Recorded], advance: Callable[[str], None] | None
+    strategies: Iterable[Strategy], answers: Sequence[Recorded], advance: Callable[[float], None] | None
 ) -> tuple[list[Row], dict[str, list[Figures]]]:
     rows: list[Row] = []
     all_figures: dict[str, list[Figures]] = {}
@@ -101,7 +101,7 @@ def _compare(
         for recorded in answers:
             found.append(figures(strategy.name, strategy.run(recorded)))
             if advance is not None:
-                advance(strategy.name)
+                advance(1)
         all_figures[strategy.name] = found
         rows.append(row(strategy, found))
     return rows, all_figures

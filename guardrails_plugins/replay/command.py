@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from guardrails_plugins.cli import InputError
-from guardrails_plugins.commands.terminal import printable
+from guardrails_plugins.commands.terminal import printable, progress
 from guardrails_plugins.core.policy import GatePolicy
 from guardrails_plugins.replay.engine import Result, replay
 from guardrails_plugins.replay.page import SHARES, page
@@ -57,7 +55,9 @@ def _local(args: argparse.Namespace, policies: tuple[GatePolicy, ...]) -> Result
         if not file.is_file():
             raise InputError(f"{file} is not a file; name files of recorded answers")
     resume = Path(args.resume) if args.resume else None
-    with _progress(files, quiet=args.json) as advance:
+    # The size of a packed file is not that of its text: the bar then only moves.
+    total = None if any(f.suffix == ".gz" for f in files) else sum(f.stat().st_size for f in files)
+    with progress("judging", total, quiet=args.json) as advance:
         return replay(files, policies, workers=args.workers, show_text=args.show_text, resume=resume, advance=advance)
 
 
@@ -65,25 +65,6 @@ def _policies(args: argparse.Namespace) -> Iterator[GatePolicy]:
     yield GatePolicy.from_toml(Path(args.policy)) if args.policy else GatePolicy()
     if args.against:
         yield GatePolicy.from_toml(Path(args.against))
-
-
-@contextlib.contextmanager
-def _progress(files: list[Path], *, quiet: bool) -> Iterator[Callable[[int], None] | None]:
-    """A bar on standard error, where that is a terminal and `rich` is installed."""
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ModuleNotFoundError:
-        yield None
-        return
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    # The size of a packed file is not that of its text: the bar then only moves.
-    total = None if any(f.suffix == ".gz" for f in files) else sum(f.stat().st_size for f in files)
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("judging", total=total)
-        yield lambda size: bar.advance(task, size)
 
 
 def _print(data: Mapping[str, Any]) -> None:
