@@ -52,8 +52,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has left (`| head`); nothing more can be said, also not at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (GateError, OSError) as error:
+    except GateError as error:
         print(f"sentence-gate {args.command}: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        told = f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
+        print(f"sentence-gate {args.command}: {told}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from guardrails_plugins.cli import InputError
 from guardrails_plugins.core.languages.profile import resolve_language
@@ -16,6 +19,8 @@ from guardrails_plugins.server.metrics import Metrics
 from guardrails_plugins.server.providers import PROVIDERS, Extractive, Provider
 from guardrails_plugins.server.retrieval import Library
 from guardrails_plugins.server.settings import Settings
+
+T = TypeVar("T")
 
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
@@ -62,14 +67,25 @@ def build(args: argparse.Namespace) -> Service:
         max_streams=args.max_streams,
     )
     provider = _provider(args)
-    library = Library(args.docs, args.index or ":memory:")
+    if not 0 <= args.port <= 65535:
+        raise InputError(f"--port must be between 0 and 65535, not {args.port}")
+    library = _opened("--index", args.index, lambda file: Library(args.docs, file))
     done = library.index()
     print(f"{len(library)} passages of {done.read + done.kept} documents ({done.read} read, {done.kept} unchanged)")
     for error in done.errors:
         print(f"left out: {error}")
     if not len(library):
         raise InputError(f"{args.docs} holds no document that can be read (Markdown, text, HTML, PDF)")
-    return Service(library, provider, settings, Budget(args.budget_file or ":memory:", args.budget), Metrics())
+    budget = _opened("--budget-file", args.budget_file, lambda file: Budget(file, args.budget))
+    return Service(library, provider, settings, budget, Metrics())
+
+
+def _opened(option: str, file: Path | None, make: Callable[[str | Path], T]) -> T:
+    """What is kept in an SQLite file, or in memory where none is named."""
+    try:
+        return make(file or ":memory:")
+    except sqlite3.Error as error:
+        raise InputError(f"{option} {file} cannot be used: {error}; name a new file, or one that this made") from None
 
 
 def _provider(args: argparse.Namespace) -> Provider:
