@@ -1,23 +1,19 @@
 """`SentenceGuard`: a `Guard` that wraps what it calls with `sentence_stream` by itself.
 
-For code that calls a guard and cannot be changed, first of all the Guardrails server. The server's
-OpenAI-compatible endpoint writes the provider's last raw chunk into every frame that it sends,
-whatever the validators say, and keeps that chunk in a context variable of its own; there this
-guard leaves a chunk with the text that passed.
+For code that calls a guard and cannot be changed, first of all the Guardrails server: a plain
+guard there holds the answer to its end, this one shows each sentence as soon as it has passed.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator, Iterator
 from typing import Any
 
 from guardrails import Guard
 
 from guardrails_plugins.adapters.guardrails_ai.errors import MetadataError
+from guardrails_plugins.adapters.guardrails_ai.server import show_in_frame
 from guardrails_plugins.adapters.guardrails_ai.streams import sentence_stream
-
-SERVER_MODULE = "guardrails_api.utils.openai"
 
 
 class SentenceGuard(Guard):  # type: ignore[misc]
@@ -41,17 +37,5 @@ class SentenceGuard(Guard):  # type: ignore[misc]
 def _shown(outcomes: Iterator[Any]) -> Generator[Any, None, None]:
     for outcome in outcomes:
         if outcome.validated_output or not outcome.validation_passed:
-            _tell_server(outcome.validated_output or "")
+            show_in_frame(outcome.validated_output or "")
             yield outcome
-
-
-def _tell_server(text: str) -> None:
-    """Put a chunk with `text` in place of the raw one that the server would send, if there is one."""
-    variable = getattr(sys.modules.get(SERVER_MODULE), "ctx_chat_completion_stream", None)
-    chunk = variable.get(None) if variable is not None else None
-    if variable is None or chunk is None:
-        return
-    from litellm.types.utils import Delta, StreamingChoices
-
-    choice = StreamingChoices(index=0, delta=Delta(content=text, role="assistant"), finish_reason=None)
-    variable.set(type(chunk)(id=chunk.id, created=chunk.created, model=chunk.model, choices=[choice]))

@@ -17,6 +17,7 @@ from guardrails_plugins.adapters.guardrails_ai.errors import MetadataError, Stre
 from guardrails_plugins.adapters.guardrails_ai.kinds import REASKS, read_on_fail
 from guardrails_plugins.adapters.guardrails_ai.metadata import SOURCES, check_shape, metadata_of_caller, read_request
 from guardrails_plugins.adapters.guardrails_ai.results import passed
+from guardrails_plugins.adapters.guardrails_ai.server import show_in_completion, show_in_frame, shown_by
 from guardrails_plugins.adapters.guardrails_ai.session import Frame, Settings
 from guardrails_plugins.adapters.guardrails_ai.whole import judge_whole
 from guardrails_plugins.core.languages.profile import resolve_language
@@ -78,7 +79,10 @@ class SentenceGateValidator(Validator):  # type: ignore[misc]
 
     async def async_validate(self, value: Any, metadata: dict[str, Any]) -> ValidationResult:
         """The same; judging takes microseconds, so no thread is used."""
-        return self.validate(value, metadata)
+        result = self.validate(value, metadata)
+        if isinstance(value, str):
+            show_in_completion(value, shown_by(result))
+        return result
 
     def validate_stream(self, chunk: Any, metadata: dict[str, Any], **kwargs: Any) -> ValidationResult | None:
         """Answer for one item of a stream: a frame of ours, or raw text of a bare callable."""
@@ -92,7 +96,9 @@ class SentenceGateValidator(Validator):  # type: ignore[misc]
                     stream.close()
                 raise
         self._refuse_reask()
-        return self._bare(chunk, metadata, last=bool(kwargs.get("remainder")))
+        result = self._bare(chunk, metadata, last=bool(kwargs.get("remainder")))
+        show_in_frame(shown_by(result))
+        return result
 
     async def async_validate_stream(
         self, chunk: Any, metadata: dict[str, Any], **kwargs: Any
