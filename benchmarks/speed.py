@@ -4,8 +4,8 @@
 
 The floor is one search for a terminator by a precompiled pattern in each piece of the same
 stream: less than that no splitter can do. Everything else is printed as so many times the
-floor, and in microseconds. Peers (sentence-stream, pysbd, pipecat, LiveKit, the stock chunker of
-Guardrails AI, NeMo's buffer) are measured where they are installed.
+floor, and in microseconds. Peers (sentence-stream, pysbd, the stock chunker of Guardrails AI, NeMo's
+buffer) are measured where they are installed.
 """
 
 from __future__ import annotations
