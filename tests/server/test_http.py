@@ -94,7 +94,8 @@ def test_more_streams_than_allowed_are_refused_before_the_model(tmp_path: Path) 
         with running(create_app(made)) as url:
             body = {"question": QUESTION}
             with httpx.stream("POST", f"{url}/v1/answers", json=body, timeout=20, trust_env=False) as reply:
-                next(reply.iter_lines())
+                lines = reply.iter_lines()  # kept: a dropped iterator closes the connection
+                next(lines)
                 second = ask(url)
             assert (second.status_code, second.json()["error"]["code"]) == (503, "too_many_streams")
             assert until(lambda: b"sentence_gate_open_streams 0.0" in made.metrics.text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from guardrails import AsyncGuard, Guard
 
 from guardrails_plugins.adapters.guardrails_ai import (
+    EndStream,
     SentenceGateValidator,
     SentenceWithheldError,
     StreamingKindError,
@@ -18,6 +20,7 @@ from guardrails_plugins.adapters.guardrails_ai import (
     sentence_stream,
 )
 from tests.adapters.guardrails_ai.support import (
+    ANSWERS,
     EN,
     INVENTED,
     MESSAGES,
@@ -71,14 +74,58 @@ def test_a_last_sentence_that_fails_still_raises() -> None:
 
 
 def test_an_answer_in_one_piece_without_an_end_is_told_as_lost(caplog: pytest.LogCaptureFixture) -> None:
+    """Guardrails asks a validator that has answered once, and then no more."""
     provider = Provider([EN.good])
     guard = Guard(history_max_length=1).use(SentenceGateValidator())
     reading = read(guard, provider, provider, EN.metadata)
-    assert reading.text in ("", GOOD)
-    if not reading.text:
-        del reading
-        read(guard, sentence_stream(provider), provider, EN.metadata)
-        assert "sentence_stream" in caplog.text
+    assert reading.error is None
+    assert reading.text == ""
+    assert [r.levelname for r in caplog.records] == ["WARNING"]
+    assert "one single string" in caplog.text
+    assert "sentence_stream" in caplog.text
+    caplog.clear()
+    del reading
+    assert read(guard, sentence_stream(provider), provider, EN.metadata).text == GOOD
+    gc.collect()  # history has let go of the first call
+    assert "lost its text" in caplog.text
+
+
+def test_an_answer_in_one_chunk_with_its_end_is_whole() -> None:
+    provider = Provider(as_chunks([EN.good]))
+    reading = read(Guard().use(SentenceGateValidator()), provider, provider, EN.metadata)
+    assert reading.text == GOOD
+
+
+def test_the_advice_is_given_once_a_validator(caplog: pytest.LogCaptureFixture) -> None:
+    guard = Guard().use(SentenceGateValidator())
+    for _ in range(3):
+        provider = Provider(cut(EN.good, 7))
+        assert read(guard, provider, provider, EN.metadata).text == GOOD
+    assert len([r for r in caplog.records if "bare callable" in r.getMessage()]) == 1
+
+
+def test_the_failing_characters_are_marked_in_the_chunk_under_noop() -> None:
+    for language, answer in ANSWERS.items():
+        provider = Provider(cut(answer.text, 3))
+        guard = Guard().use(SentenceGateValidator(on_fail="noop"))
+        reading = read(guard, provider, provider, answer.metadata)
+        logs = list(guard.history.last.failed_validations)
+        assert len(logs) == 1, language
+        (span,) = logs[0].validation_result.error_spans
+        assert reading.text[span.start : span.end] == INVENTED, language
+
+
+@pytest.mark.parametrize("size", [1, 7, 30])
+@pytest.mark.parametrize("chunks", ["strings", "objects"])
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_callable_s_text_stands_in_for_the_failing_sentence(ends: bool, chunks: str, size: int) -> None:
+    pieces = cut(EN.text, size)
+    provider = Provider(pieces if chunks == "strings" else as_chunks(pieces))
+    word = EndStream("(out)") if ends else "(out)"
+    guard = Guard().use(SentenceGateValidator(on_fail=lambda value, result: word))
+    reading = read(guard, provider, provider, EN.metadata)
+    assert reading.error is None
+    assert reading.text == EARLIER + (" (out)" if ends else " (out) The hall stays open to all.\n")
 
 
 def test_reask_is_refused_before_any_text() -> None:
@@ -125,6 +172,18 @@ def test_a_model_name_through_litellm() -> None:
     reading = read_model(guard, model="gpt-4o-mini", text=EN.text)
     assert reading.text.startswith(EARLIER)
     assert INVENTED not in reading.text
+
+
+async def test_a_bare_model_name_is_refused_by_an_async_guard() -> None:
+    pytest.importorskip("litellm")
+    guard = AsyncGuard().use(SentenceGateValidator())
+    seen = []
+    with pytest.raises(UnboundStreamError, match="async_sentence_stream"):
+        async for outcome in await guard(
+            model="gpt-4o-mini", messages=MESSAGES, metadata=EN.metadata, stream=True, mock_response=EN.good
+        ):
+            seen.append(outcome.validated_output)
+    assert not any(seen)
 
 
 def test_sentence_stream_takes_a_model_name() -> None:
