@@ -9,34 +9,74 @@ unjudged and nothing is lost. `sentence_stream` shows each sentence as soon as i
 from __future__ import annotations
 
 import logging
+import sys
+import weakref
+from collections.abc import Callable
 
+from guardrails.classes.history import Iteration
 from guardrails_ai.types import ValidationResult
 
 from guardrails_plugins.adapters.guardrails_ai.correction import corrected, log_failure, withhold
+from guardrails_plugins.adapters.guardrails_ai.errors import UnboundStreamError
 from guardrails_plugins.adapters.guardrails_ai.kinds import OnFailKind, with_notice
 from guardrails_plugins.adapters.guardrails_ai.metadata import Request
 from guardrails_plugins.adapters.guardrails_ai.report import GateReport
 from guardrails_plugins.adapters.guardrails_ai.results import failed, passed
-from guardrails_plugins.adapters.guardrails_ai.session import Settings
+from guardrails_plugins.adapters.guardrails_ai.session import Settings, shown_spans
 from guardrails_plugins.core.gate import SentenceGate
-from guardrails_plugins.core.outcome import GateOutcome, State, Violation
+from guardrails_plugins.core.outcome import GateOutcome, ReleasedSentence, State, Violation
+from guardrails_plugins.core.sentence import Span
 
 logger = logging.getLogger("guardrails_plugins")
 
+MAX_FRAMES = 16
+"""Frames between a validator and the service that asks it: 6 in 0.11, tracing included."""
 
-class Handle(str):
-    """The state of one stream as Guardrails carries it: to logs and spans no more than a word."""
 
-    stream: BareStream
+class BareStreams:
+    """The bare streams of one validator, each kept as long as Guardrails keeps the record of its call.
 
-    def __new__(cls, stream: BareStream) -> Handle:
-        handle = super().__new__(cls, "bare stream")
-        handle.stream = stream
-        return handle
+    Guardrails hands a validator nothing that tells one stream from another, and tells the end
+    of a stream only to a validator that has answered nothing yet, so no answer can carry the
+    state. The record of the call (`Iteration`), which its validator service holds, tells them
+    apart. Safe for streams in several threads.
+    """
+
+    def __init__(self) -> None:
+        self._streams: dict[int, BareStream] = {}
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    def of_caller(self, make: Callable[[], BareStream]) -> BareStream:
+        """The stream on whose behalf the validator is asked, made when it is new.
+
+        Raises `UnboundStreamError` when no validator service of Guardrails asks.
+        """
+        iteration = _iteration_of_caller()
+        if iteration is None:
+            raise UnboundStreamError("only a Guard can have raw text judged piece by piece: use sentence_stream(llm)")
+        key = id(iteration)
+        if key not in self._streams:
+            self._streams[key] = make()
+            weakref.finalize(iteration, self._streams.pop, key, None).atexit = False
+        return self._streams[key]
+
+
+def _iteration_of_caller() -> Iteration | None:
+    frame = sys._getframe(2).f_back
+    for _ in range(MAX_FRAMES):
+        if frame is None:
+            break
+        found = frame.f_locals.get("iteration")
+        if isinstance(found, Iteration):
+            return found
+        frame = frame.f_back
+    return None
 
 
 class BareStream:
-    """The state of one bare stream; Guardrails carries it in the stream's metadata."""
+    """The state of one bare stream."""
 
     def __init__(self, request: Request, settings: Settings) -> None:
         self._gate = SentenceGate(
@@ -44,15 +84,10 @@ class BareStream:
         )
         self._settings = settings
         self._shown: list[str] = []
+        self._spans: list[tuple[Span, str]] = []
         self._failing: list[Violation] = []
         self._ended = False
         logger.info("bare stream: the answer is held to its end; wrap the callable with sentence_stream")
-
-    def __del__(self) -> None:
-        if not getattr(self, "_ended", True):
-            logger.warning(
-                "a bare stream ended without a sign and lost its text; wrap the callable with sentence_stream"
-            )
 
     def take(self, text: str, *, last: bool) -> ValidationResult | None:
         """What Guardrails is told of one piece: nothing yet (None), or the whole answer's result."""
@@ -73,6 +108,8 @@ class BareStream:
             blocking = self._settings.blocking(sentence.violations)
             self._failing.extend(blocking)
             text = sentence.text
+            if blocking and self._settings.kind is OnFailKind.NOOP:
+                self._mark(sentence, blocking)
             if blocking and self._settings.kind is OnFailKind.CUSTOM:
                 text = self._instead(text, blocking)
             self._shown.append(text)
@@ -80,6 +117,11 @@ class BareStream:
                 return
         if not outcome.sentences:
             self._shown.append(outcome.text)
+
+    def _mark(self, sentence: ReleasedSentence, blocking: tuple[Violation, ...]) -> None:
+        before = sum(map(len, self._shown))
+        for span, code in shown_spans(sentence, sentence.text, blocking, self._settings.policy):
+            self._spans.append((Span(before + span.start, before + span.end), code))
 
     def _instead(self, text: str, blocking: tuple[Violation, ...]) -> str:
         instead, ends = corrected(blocking, self._settings)
@@ -110,4 +152,4 @@ class BareStream:
             fix += with_notice(shown, outcome.notice)
         elif kind is OnFailKind.CUSTOM and stopped:
             fix += self._instead("", violations)
-        return failed(fix, fix, violations, report=report)
+        return failed(fix, fix, violations, spans=self._spans, report=report)

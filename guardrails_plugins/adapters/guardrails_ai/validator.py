@@ -11,7 +11,7 @@ from guardrails.types.on_fail import OnFailAction
 from guardrails.validator_base import Validator, register_validator
 from guardrails_ai.types import ValidationResult
 
-from guardrails_plugins.adapters.guardrails_ai.bare import BareStream, Handle
+from guardrails_plugins.adapters.guardrails_ai.bare import BareStream, BareStreams
 from guardrails_plugins.adapters.guardrails_ai.correction import fail_frame
 from guardrails_plugins.adapters.guardrails_ai.errors import MetadataError, StreamingKindError, UnboundStreamError
 from guardrails_plugins.adapters.guardrails_ai.kinds import REASKS, read_on_fail
@@ -56,6 +56,7 @@ class SentenceGateValidator(Validator):  # type: ignore[misc]
         self.settings = Settings(found, read_policy(policy), correction)
         self.language = language
         self.sources = sources
+        self._streams = BareStreams()
         super().__init__(on_fail=OnFailAction.FIX, use_local=True, **kwargs)
         self._kwargs = {"language": language, "kind": found.value, **kwargs}
         saved = saved_policy(self.settings.policy)
@@ -133,17 +134,11 @@ class SentenceGateValidator(Validator):  # type: ignore[misc]
         return fail_frame(frame, frame.failure, self.settings)
 
     def _bare(self, chunk: str, metadata: dict[str, Any], *, last: bool) -> ValidationResult | None:
-        key = f"{RAIL_ALIAS}:{id(self)}"
-        handle = metadata.get(key)
-        if not isinstance(handle, Handle):
+        def begun() -> BareStream:
             request = read_request(metadata, sources=self.sources, language=self.language)
-            stream = BareStream(request, self.settings)
-            # The service hands a result's metadata back for the rest of this stream, and only of
-            # this one: that is the place for its state.
-            first = stream.take(chunk, last=last) or passed("")
-            first.metadata = {**metadata, key: Handle(stream)}
-            return first
-        return handle.stream.take(chunk, last=last)
+            return BareStream(request, self.settings)
+
+        return self._streams.of_caller(begun).take(chunk, last=last)
 
     def _refuse_reask(self) -> None:
         if self.settings.kind in REASKS:

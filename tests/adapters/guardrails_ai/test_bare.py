@@ -19,6 +19,7 @@ from guardrails_plugins.adapters.guardrails_ai import (
     gate_report,
     sentence_stream,
 )
+from guardrails_plugins.core.gate import check_text
 from tests.adapters.guardrails_ai.support import (
     ANSWERS,
     EN,
@@ -73,35 +74,42 @@ def test_a_last_sentence_that_fails_still_raises() -> None:
     assert isinstance(reading.error, SentenceWithheldError)
 
 
-def test_an_answer_in_one_piece_without_an_end_is_told_as_lost(caplog: pytest.LogCaptureFixture) -> None:
-    """Guardrails asks a validator that has answered once, and then no more."""
-    provider = Provider([EN.good])
-    guard = Guard(history_max_length=1).use(SentenceGateValidator())
+@pytest.mark.parametrize("on_fail", ["exception", "fix", "filter", "refrain", "noop"])
+@pytest.mark.parametrize("chunks", ["strings", "objects"])
+def test_an_answer_in_one_piece_is_judged_and_whole(chunks: str, on_fail: str) -> None:
+    """Guardrails asks a validator that has answered once, and then no more: the piece must wait for the end."""
+    guard = Guard().use(SentenceGateValidator(on_fail=on_fail))
+    provider = Provider([EN.good] if chunks == "strings" else as_chunks([EN.good]))
+    assert read(guard, provider, provider, EN.metadata).text == GOOD
+    provider = Provider([EN.text] if chunks == "strings" else as_chunks([EN.text]))
     reading = read(guard, provider, provider, EN.metadata)
-    assert reading.error is None
-    assert reading.text == ""
-    assert [r.levelname for r in caplog.records] == ["WARNING"]
-    assert "one single string" in caplog.text
-    assert "sentence_stream" in caplog.text
-    caplog.clear()
-    del reading
-    assert read(guard, sentence_stream(provider), provider, EN.metadata).text == GOOD
-    gc.collect()  # history has let go of the first call
-    assert "lost its text" in caplog.text
+    assert (INVENTED in reading.text) == (on_fail == "noop")
+    assert isinstance(reading.error, SentenceWithheldError if on_fail == "exception" else type(None))
+    refused = Provider(["NO_ANSWER"] if chunks == "strings" else as_chunks(["NO_ANSWER"]))
+    notice = check_text("NO_ANSWER", [EN.source]).notice
+    assert read(guard, refused, refused, EN.metadata).text == notice
 
 
-def test_an_answer_in_one_chunk_with_its_end_is_whole() -> None:
-    provider = Provider(as_chunks([EN.good]))
-    reading = read(Guard().use(SentenceGateValidator()), provider, provider, EN.metadata)
-    assert reading.text == GOOD
+def test_an_empty_answer_shows_nothing() -> None:
+    for items in ([], [""], as_chunks([])):
+        provider = Provider(items)
+        reading = read(Guard().use(SentenceGateValidator()), provider, provider, EN.metadata)
+        assert reading.text == ""
 
 
-def test_the_advice_is_given_once_a_validator(caplog: pytest.LogCaptureFixture) -> None:
-    guard = Guard().use(SentenceGateValidator())
-    for _ in range(3):
+def test_the_state_of_a_stream_goes_with_guardrails_record_of_it() -> None:
+    validator = SentenceGateValidator()
+    guard = Guard(history_max_length=2).use(validator)
+    for _ in range(6):
         provider = Provider(cut(EN.good, 7))
-        assert read(guard, provider, provider, EN.metadata).text == GOOD
-    assert len([r for r in caplog.records if "bare callable" in r.getMessage()]) == 1
+        read(guard, provider, provider, EN.metadata)
+    gc.collect()
+    assert len(validator._streams) <= 2
+
+
+def test_raw_text_is_judged_for_a_guard_only() -> None:
+    with pytest.raises(UnboundStreamError, match="sentence_stream"):
+        SentenceGateValidator().validate_stream("The hall", EN.metadata)
 
 
 def test_the_failing_characters_are_marked_in_the_chunk_under_noop() -> None:
@@ -177,13 +185,11 @@ def test_a_model_name_through_litellm() -> None:
 async def test_a_bare_model_name_is_refused_by_an_async_guard() -> None:
     pytest.importorskip("litellm")
     guard = AsyncGuard().use(SentenceGateValidator())
-    seen = []
+    outcomes = await guard(
+        model="gpt-4o-mini", messages=MESSAGES, metadata=EN.metadata, stream=True, mock_response=EN.good
+    )
     with pytest.raises(UnboundStreamError, match="async_sentence_stream"):
-        async for outcome in await guard(
-            model="gpt-4o-mini", messages=MESSAGES, metadata=EN.metadata, stream=True, mock_response=EN.good
-        ):
-            seen.append(outcome.validated_output)
-    assert not any(seen)
+        await anext(outcomes)
 
 
 def test_sentence_stream_takes_a_model_name() -> None:
