@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from guardrails.types.on_fail import OnFailAction
@@ -13,15 +12,17 @@ from guardrails_ai.types import ValidationResult
 
 from guardrails_plugins.adapters.guardrails_ai.bare import BareStream, BareStreams
 from guardrails_plugins.adapters.guardrails_ai.correction import fail_frame
-from guardrails_plugins.adapters.guardrails_ai.errors import MetadataError, StreamingKindError, UnboundStreamError
+from guardrails_plugins.adapters.guardrails_ai.errors import StreamingKindError, UnboundStreamError
 from guardrails_plugins.adapters.guardrails_ai.kinds import REASKS, read_on_fail
 from guardrails_plugins.adapters.guardrails_ai.metadata import SOURCES, check_shape, metadata_of_caller, read_request
 from guardrails_plugins.adapters.guardrails_ai.results import passed
+from guardrails_plugins.adapters.guardrails_ai.saving import read_policy, saved_policy, saved_sources
 from guardrails_plugins.adapters.guardrails_ai.server import show_in_completion, show_in_frame, shown_by
 from guardrails_plugins.adapters.guardrails_ai.session import Frame, Settings
 from guardrails_plugins.adapters.guardrails_ai.whole import judge_whole
 from guardrails_plugins.core.languages.profile import resolve_language
 from guardrails_plugins.core.policy import GatePolicy
+from guardrails_plugins.core.sources import SourceIndex
 
 RAIL_ALIAS = "sentence-gate/sentence_gate"
 
@@ -52,6 +53,7 @@ class SentenceGateValidator(Validator):  # type: ignore[misc]
         resolve_language(language)
         if sources is not None:
             check_shape(sources)
+            sources = sources if isinstance(sources, SourceIndex) else tuple(sources)
         found, correction = read_on_fail(on_fail, kind)
         self.settings = Settings(found, read_policy(policy), correction)
         self.language = language
@@ -62,6 +64,15 @@ class SentenceGateValidator(Validator):  # type: ignore[misc]
         saved = saved_policy(self.settings.policy)
         if saved:
             self._kwargs["policy"] = saved
+
+    def get_args(self) -> dict[str, Any]:
+        """What `to_dict` saves: the arguments, `sources` as mappings among them.
+
+        They are not among those that Guardrails writes into each span.
+        """
+        if self.sources is None:
+            return dict(self._kwargs)
+        return {**self._kwargs, SOURCES: saved_sources(self.sources)}
 
     @property
     def required_metadata_keys(self) -> list[str]:
@@ -146,39 +157,3 @@ class SentenceGateValidator(Validator):  # type: ignore[misc]
                 f"on_fail={self.settings.kind.value!r} cannot ask again once text is shown: "
                 "call the guard without stream=True"
             )
-
-
-def read_policy(policy: object) -> GatePolicy:
-    """A `GatePolicy` from any of its forms. Raises `PolicyError` (or `MetadataError` for another type)."""
-    if policy is None:
-        return GatePolicy()
-    if isinstance(policy, GatePolicy):
-        return policy
-    if isinstance(policy, Mapping):
-        return GatePolicy.from_mapping(policy)
-    if isinstance(policy, (str, os.PathLike)):
-        return GatePolicy.from_toml(policy)
-    raise MetadataError(
-        f"policy must be a GatePolicy, a mapping or the path of a TOML file, not {type(policy).__name__}"
-    )
-
-
-def saved_policy(policy: GatePolicy) -> dict[str, Any]:
-    """The keys that differ from the default, as plain data for `to_dict`.
-
-    Own checks cannot be saved: their names are, so that restoring fails instead of judging less.
-    """
-    default = GatePolicy()
-    saved: dict[str, Any] = {}
-    for field in fields(GatePolicy):
-        value = getattr(policy, field.name)
-        if value == getattr(default, field.name):
-            continue
-        if field.name == "checks":
-            value = [getattr(check, "__name__", type(check).__name__) for check in value]
-        elif isinstance(value, Mapping):
-            value = dict(value)
-        elif isinstance(value, frozenset):
-            value = sorted(value)
-        saved[field.name] = value
-    return saved

@@ -111,6 +111,31 @@ def test_without_streaming_the_choices_carry_what_passed(client: Any, guard: str
     assert INVENTED not in content
 
 
+def test_the_validate_route_judges_and_refuses_to_stream(client: Any) -> None:
+    """The server makes an AsyncGuard there, which cannot tell that a stream has ended."""
+    whole = client.post("/guards/filter/validate", json={"llm_output": EN.text, "metadata": EN.metadata})
+    assert whole.status_code == 200
+    assert whole.json()["validatedOutput"] == "".join(EARLIER)
+    body = {"model": "gpt-4o-mini", "messages": MESSAGES, "metadata": EN.metadata, "stream": True}
+    streamed = client.post("/guards/filter/validate", json=body)
+    assert "async_sentence_stream" in streamed.text
+    assert "hall" not in streamed.text
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_the_validator_s_own_sources_serve(client: Any, monkeypatch: pytest.MonkeyPatch, stream: bool) -> None:
+    from guardrails_api.clients.memory_guard_client import MemoryGuardClient
+
+    own = SentenceGuard(id="own", name="own").use(SentenceGateValidator(on_fail="filter", sources=[EN.source]))
+    monkeypatch.setitem(MemoryGuardClient.guards, "own", own)
+    body = {"model": "gpt-4o-mini", "messages": MESSAGES, "stream": stream}
+    response = client.post("/guards/own/openai/v1/chat/completions", json=body)
+    if stream:
+        assert "".join(f["choices"][0]["delta"]["content"] for f in frames(response.text)) == "".join(EARLIER)
+    else:
+        assert response.json()["choices"][0]["message"]["content"] == "".join(EARLIER)
+
+
 def test_the_guard_streams_for_any_caller() -> None:
     guard = SentenceGuard().use(SentenceGateValidator(on_fail="filter"))
     provider = Provider(cut(EN.text, 6))
