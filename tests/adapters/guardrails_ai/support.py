@@ -131,6 +131,11 @@ ANSWERS = {
 EN = ANSWERS["en"]
 
 
+def unmarked(text: str) -> str:
+    """The text without its markers and the blank before each: every marker here is [S1]."""
+    return text.replace(" [S1]", "").replace("[S1]", "")
+
+
 def cut(text: str, size: int) -> list[str]:
     """The text in pieces of `size`; 0 is the whole."""
     return [text[i : i + size] for i in range(0, len(text), size)] if size else [text]
