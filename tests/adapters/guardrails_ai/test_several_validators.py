@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
@@ -13,10 +14,11 @@ from guardrails.validator_base import FailResult, PassResult, Validator, registe
 from guardrails_plugins.adapters.guardrails_ai import (
     MetadataError,
     SentenceGateValidator,
+    SentenceWithheldError,
     async_sentence_stream,
     sentence_stream,
 )
-from tests.adapters.guardrails_ai.support import EN, Provider, Reading, cut, read, read_async
+from tests.adapters.guardrails_ai.support import EN, Provider, Reading, as_chunks, cut, read, read_async
 
 pytestmark = pytest.mark.framework
 SEEN: list[str] = []
@@ -66,6 +68,73 @@ def test_beside_one_that_raises(mode: str) -> None:
     reading = run(mode, text, SentenceGateValidator(on_fail="fix"), Seats(on_fail="exception"))
     assert isinstance(reading.error, ValidationError)
     assert reading.text == "Members pay 12 euros."
+
+
+@register_validator(name="test/prices", data_type="string")
+class Prices(Validator):  # type: ignore[misc]
+    """Objects to prices, with Guardrails' own way of cutting sentences."""
+
+    def _validate(self, value: Any, metadata: dict[str, Any]) -> Any:
+        SEEN.append(value)
+        return FailResult(error_message="no prices") if "euros" in value else PassResult()
+
+
+ORDERS = list(itertools.permutations(range(3)))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_beside_one_that_fixes_and_one_that_raises(mode: str, order: tuple[int, ...]) -> None:
+    def ordered(on_fail: str) -> list[Any]:
+        validators = [SentenceGateValidator(on_fail=on_fail), Seats(on_fail="fix"), Prices(on_fail="exception")]
+        return [validators[place] for place in order]
+
+    # Theirs raises first, at the second sentence; ours at a sentence before theirs; nobody.
+    reading = run(mode, EN.text, *ordered("fix"))
+    assert isinstance(reading.error, ValidationError)
+    assert not isinstance(reading.error, SentenceWithheldError)
+    assert reading.text == "The hall has 40 chairs."
+    reading = run(mode, EN.first + EN.bad + EN.second, *ordered("exception"))
+    assert isinstance(reading.error, SentenceWithheldError)
+    assert reading.text == "The hall has 40 chairs."
+    assert not any("2019" in text for text in SEEN)
+    reading = run(mode, EN.first + EN.last, *ordered("exception"))
+    assert reading.error is None
+    assert reading.text.rstrip() == "The hall has 40 chairs. The hall stays open to all."
+
+
+@pytest.mark.parametrize("run_sync", ["true", "false"])
+@pytest.mark.parametrize("on_fail", ["fix", "filter", "refrain"])
+def test_a_whole_text_beside_one_that_fixes(on_fail: str, run_sync: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GUARDRAILS_RUN_SYNC", run_sync)
+    for ours_first in (True, False):
+        validators = [SentenceGateValidator(on_fail=on_fail), Seats(on_fail="fix")]
+        guard = Guard().use(*(validators if ours_first else reversed(validators)))
+        shown = guard.validate(EN.text, metadata=EN.metadata).validated_output
+        assert "2019" not in shown
+        assert shown.startswith("The hall has 40 chairs")
+
+
+@pytest.mark.parametrize("run_sync", ["true", "false"])
+def test_a_whole_text_beside_one_that_raises(run_sync: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GUARDRAILS_RUN_SYNC", run_sync)
+    guard = Guard().use(SentenceGateValidator(on_fail="fix"), Prices(on_fail="exception"))
+    with pytest.raises(ValidationError, match="no prices"):
+        guard.validate(EN.good, metadata=EN.metadata)
+    outcome = guard.validate(EN.first + EN.last, metadata=EN.metadata)
+    assert outcome.validation_passed
+
+
+@pytest.mark.parametrize("on_fail", ["exception", "fix", "filter", "noop"])
+def test_a_bare_callable_beside_one_that_fixes_and_one_that_raises(on_fail: str) -> None:
+    for size in (5, 0):
+        for items in (cut(EN.first + EN.bad + EN.last, size), as_chunks(cut(EN.first + EN.bad + EN.last, size))):
+            provider = Provider(items)
+            validators = [SentenceGateValidator(on_fail=on_fail), Seats(on_fail="fix"), Prices(on_fail="exception")]
+            reading = read(Guard().use(*validators), provider, provider, EN.metadata)
+            if on_fail != "noop":
+                assert "2019" not in reading.text
+                assert "Late" not in reading.text
 
 
 def test_two_of_ours_are_refused() -> None:
