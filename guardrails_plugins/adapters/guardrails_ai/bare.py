@@ -12,6 +12,7 @@ import logging
 import sys
 import weakref
 from collections.abc import Callable
+from typing import TypeVar
 
 from guardrails.classes.history import Iteration
 from guardrails_ai.types import ValidationResult
@@ -29,8 +30,10 @@ from guardrails_plugins.core.sentence import Span
 
 logger = logging.getLogger("guardrails_plugins")
 
+T = TypeVar("T")
+
 MAX_FRAMES = 16
-"""Frames between a validator and the service that asks it: 6 in 0.11, tracing included."""
+"""Frames between a validator and the service that asks it: 7 in 0.11, tracing included."""
 
 
 class BareStreams:
@@ -51,25 +54,31 @@ class BareStreams:
     def of_caller(self, make: Callable[[], BareStream]) -> BareStream:
         """The stream on whose behalf the validator is asked, made when it is new.
 
-        Raises `UnboundStreamError` when no validator service of Guardrails asks.
+        Raises `UnboundStreamError` when no validator service of Guardrails asks, and beside
+        another validator: the service merges what the two make of the raw text, and the merge
+        can lose text or bring withheld characters back.
         """
-        iteration = _iteration_of_caller()
+        iteration = _local_of_callers("iteration", Iteration)
         if iteration is None:
             raise UnboundStreamError("only a Guard can have raw text judged piece by piece: use sentence_stream(llm)")
         key = id(iteration)
         if key not in self._streams:
+            if len(_local_of_callers("validators", list) or ()) > 1:
+                raise UnboundStreamError(
+                    "beside another validator a bare callable cannot be judged safely: use sentence_stream(llm)"
+                )
             self._streams[key] = make()
             weakref.finalize(iteration, self._streams.pop, key, None).atexit = False
         return self._streams[key]
 
 
-def _iteration_of_caller() -> Iteration | None:
+def _local_of_callers(name: str, kind: type[T]) -> T | None:
     frame = sys._getframe(2).f_back
     for _ in range(MAX_FRAMES):
         if frame is None:
             break
-        found = frame.f_locals.get("iteration")
-        if isinstance(found, Iteration):
+        found = frame.f_locals.get(name)
+        if isinstance(found, kind):
             return found
         frame = frame.f_back
     return None
