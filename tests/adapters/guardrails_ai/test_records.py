@@ -13,7 +13,20 @@ from guardrails import AsyncGuard, Guard
 from guardrails.settings import settings
 
 from guardrails_plugins.adapters.guardrails_ai import SentenceGateValidator, async_sentence_stream, sentence_stream
-from tests.adapters.guardrails_ai.support import EN, INVENTED, Provider, Reading, cut, read, read_async
+from tests.adapters.guardrails_ai.support import (
+    ANSWERS,
+    EN,
+    INVENTED,
+    MESSAGES,
+    Answer,
+    Provider,
+    Reading,
+    as_chunks,
+    cut,
+    read,
+    read_async,
+    unmarked,
+)
 
 pytestmark = pytest.mark.framework
 BLOCKED = (INVENTED, "Late fees", "ended in")
@@ -39,14 +52,37 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> Any:
     return exporter
 
 
-def stopped(mode: str, on_fail: Any) -> tuple[Any, Reading]:
-    provider = Provider(cut(EN.text, 6))
+def run(mode: str, on_fail: Any, provider: Provider, answer: Answer, *, leave: bool = False) -> tuple[Any, Reading]:
     validator = SentenceGateValidator(on_fail=on_fail)
     if mode == "sync":
         guard: Any = Guard().use(validator)
-        return guard, read(guard, sentence_stream(provider), provider, EN.metadata)
+        llm = sentence_stream(provider)
+        if not leave:
+            return guard, read(guard, llm, provider, answer.metadata)
+        reading = Reading()
+        for outcome in guard(llm, messages=MESSAGES, metadata=answer.metadata, stream=True):
+            reading.add(outcome, provider.taken)
+            if reading.text:
+                break
+        return guard, reading
     guard = AsyncGuard().use(validator)
-    return guard, asyncio.run(read_async(guard, async_sentence_stream(provider.generate), provider, EN.metadata))
+
+    async def consume() -> Reading:
+        llm = async_sentence_stream(provider.generate)
+        if not leave:
+            return await read_async(guard, llm, provider, answer.metadata)
+        reading = Reading()
+        async for outcome in await guard(llm, messages=MESSAGES, metadata=answer.metadata, stream=True):
+            reading.add(outcome, provider.taken)
+            if reading.text:
+                break
+        return reading
+
+    return guard, asyncio.run(consume())
+
+
+def stopped(mode: str, on_fail: Any, answer: Answer = EN) -> tuple[Any, Reading]:
+    return run(mode, on_fail, Provider(cut(answer.text, 6)), answer)
 
 
 def everything_kept(guard: Any, reading: Reading) -> str:
@@ -73,6 +109,38 @@ def test_nothing_kept_holds_blocked_text(mode: str, on_fail: Any, spans: Any, ca
     kept += json.dumps([json.loads(span.to_json()) for span in finished])
     kept += caplog.text
     assert "40 seats" in kept
+    for text in BLOCKED:
+        assert text not in kept
+
+
+@pytest.mark.parametrize("language", ANSWERS)
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_the_raw_output_is_what_was_shown(mode: str, language: str) -> None:
+    answer = ANSWERS[language]
+    for on_fail in ("exception", "filter"):
+        guard, reading = stopped(mode, on_fail, answer)
+        assert [str(o.raw_llm_output) for o in reading.outcomes] == [o.validated_output for o in reading.outcomes]
+        (call,) = guard.history
+        kept = everything_kept(guard, reading)
+        assert unmarked(answer.first) in kept
+        assert answer.bad.strip() not in kept
+        assert INVENTED not in kept
+        if on_fail == "filter":
+            # An AsyncGuard records no raw output of a stream.
+            assert call.iterations.last.outputs.raw_output == (reading.text if mode == "sync" else "")
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("end", ["the provider breaks", "the answer is cut off", "the reader leaves"])
+def test_text_that_was_never_judged_is_kept_nowhere(end: str, mode: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    pieces = cut(EN.first + " Late fees ended in 2019", 6)
+    items = as_chunks(pieces)
+    items[-2].choices[0].finish_reason = "length"
+    provider = Provider(items, fail_at=len(pieces) - 1 if end == "the provider breaks" else None)
+    guard, reading = run(mode, "exception", provider, EN, leave=end == "the reader leaves")
+    assert reading.text.startswith("The hall has 40 seats.")
+    kept = everything_kept(guard, reading) + caplog.text
     for text in BLOCKED:
         assert text not in kept
 
