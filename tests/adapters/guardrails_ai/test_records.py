@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import traceback
 from typing import Any
 
@@ -29,7 +30,8 @@ from tests.adapters.guardrails_ai.support import (
 )
 
 pytestmark = pytest.mark.framework
-BLOCKED = (INVENTED, "Late fees", "ended in")
+BLOCKED = re.compile(rf"(?<!\d){INVENTED}(?!\d)|Late fees|ended in")
+"""The year by itself: times and identities in what is kept have digits too."""
 
 
 @pytest.fixture
@@ -109,8 +111,7 @@ def test_nothing_kept_holds_blocked_text(mode: str, on_fail: Any, spans: Any, ca
     kept += json.dumps([json.loads(span.to_json()) for span in finished])
     kept += caplog.text
     assert "40 seats" in kept
-    for text in BLOCKED:
-        assert text not in kept
+    assert not BLOCKED.search(kept)
 
 
 @pytest.mark.parametrize("language", ANSWERS)
@@ -124,7 +125,7 @@ def test_the_raw_output_is_what_was_shown(mode: str, language: str) -> None:
         kept = everything_kept(guard, reading)
         assert unmarked(answer.first) in kept
         assert answer.bad.strip() not in kept
-        assert INVENTED not in kept
+        assert not BLOCKED.search(kept)
         if on_fail == "filter":
             # An AsyncGuard records no raw output of a stream.
             assert call.iterations.last.outputs.raw_output == (reading.text if mode == "sync" else "")
@@ -141,8 +142,7 @@ def test_text_that_was_never_judged_is_kept_nowhere(end: str, mode: str, caplog:
     guard, reading = run(mode, "exception", provider, EN, leave=end == "the reader leaves")
     assert reading.text.startswith("The hall has 40 seats.")
     kept = everything_kept(guard, reading) + caplog.text
-    for text in BLOCKED:
-        assert text not in kept
+    assert not BLOCKED.search(kept)
 
 
 def test_a_stop_is_logged_once_with_its_code(caplog: pytest.LogCaptureFixture) -> None:
