@@ -38,14 +38,14 @@ def cut_position(
     across it. Markers directly behind the cut belong to the piece.
     """
     end = _position(text, first, bound, style, units)
-    while end is not None:
+    while end is not None and end < bound + OVERRUN:
         if end >= len(text):
             return None
         marker = style.match(text, end)
         if not marker:
             return end
         end = marker if marker > 0 else None
-    return None
+    return end
 
 
 def _position(text: str, first: int, bound: int, style: MarkerStyle, units: frozenset[str]) -> int | None:
