@@ -32,3 +32,5 @@ def test_ours_costs_at_most_a_fifth_and_stays_linear(benchmark: Any) -> None:
     assert last.ratio <= benchmark.LIMIT
     assert last.ours / first.ours <= benchmark.GROWTH
     assert last.stock / first.stock > last.ours / first.ours
+    assert last.gate / first.gate <= benchmark.GROWTH
+    assert last.gate < last.ours
