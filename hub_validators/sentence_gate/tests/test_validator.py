@@ -6,10 +6,13 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import guardrails_ai.sentence_gate as package
 import pytest
 from guardrails import Guard
 from guardrails.validator_base import get_validator_class
 from guardrails_ai.sentence_gate import SentenceGateValidator, SentenceWithheldError, sentence_stream
+
+from guardrails_plugins.adapters import guardrails_ai as adapter
 
 SOURCE = "The hall has 40 seats. Members pay 12 euros."
 GOOD = "The hall has 40 seats [S1]. Members pay 12 euros [S1]."
@@ -53,3 +56,9 @@ def test_the_hub_import_finds_it() -> None:
         from guardrails.hub import SentenceGateValidator as found
     assert found is SentenceGateValidator
     assert get_validator_class("sentence-gate/sentence_gate") is SentenceGateValidator
+
+
+def test_everything_is_the_adapter_s_own() -> None:
+    assert package.__all__ == adapter.__all__
+    for name in package.__all__:
+        assert getattr(package, name) is getattr(adapter, name)
