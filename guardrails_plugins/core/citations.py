@@ -120,8 +120,13 @@ class MarkerStyle:
     def find(self, text: str, *, code: bool = False) -> list[Marker]:
         """All markers of a text. `code` says that the text is code: a style without a letter
         (``[1]``) then has none, as it has none inside backticks."""
-        if not ("[" in text or "［" in text or "【" in text) or (code and self.bare):
+        at = text.find("[")
+        wide = "［" in text or "【" in text
+        if (at < 0 and not wide) or (code and self.bare):
             return []
+        if not wide and text.find("[", at + 1) < 0 and not self.bare:  # one bracket: most sentences have one marker
+            match = self._pattern.match(text, at)
+            return [self._marker(text, [match], 0)] if match is not None and text[match.end() - 1] == "]" else []
         matches = [m for m in self._pattern.finditer(text) if _paired(text, m)]
         if self.bare and "`" in text:
             skipped = self._code_spans(text)
@@ -143,7 +148,9 @@ class MarkerStyle:
         start, end = matches[i].span()
         digits = text[start + self._digits : end - 1]
         # Most markers name one source.
-        numbers, malformed = ((int(digits),), False) if digits.isdecimal() else self._numbers(text[start:end])
+        if digits.isdecimal():
+            return Marker(Span(start, end), (int(digits),), text[start - 1] != " " and _is_glued(text, matches, i))
+        numbers, malformed = self._numbers(text[start:end])
         return Marker(Span(start, end), numbers, malformed or _is_glued(text, matches, i))
 
     def _numbers(self, marker: str) -> tuple[tuple[int, ...], bool]:
@@ -176,14 +183,21 @@ def strip(text: str, style: MarkerStyle, *, at_line_start: bool = True, code: bo
     return strip_found(text, style.find(text, code=code), at_line_start=at_line_start)
 
 
-def strip_found(text: str, markers: Sequence[Marker], *, at_line_start: bool) -> Shown:
-    """`strip` for a text whose markers are known."""
+def strip_found(text: str, markers: Sequence[Marker], *, at_line_start: bool, offset: int = 0) -> Shown:
+    """`strip` for a text whose markers are known; their spans count from `offset`."""
     if not markers:
         return Shown(text)
+    if len(markers) == 1:  # most sentences have one, behind their last word
+        start, end = markers[0].span
+        start += offset
+        end += offset
+        first = start - 1 if start and text[start - 1] == " " else start
+        if first and not text[first - 1].isspace():
+            return Shown(text[:first] + text[end:], ((first, end),))
     cuts: list[tuple[int, int]] = []
     leads = False
     for marker in markers:
-        start, end = marker.span
+        start, end = marker.span[0] + offset, marker.span[1] + offset
         floor = cuts[-1][1] if cuts else 0
         first = floor + len(text[floor:start].rstrip(BLANK_CHARS))
         if not (leads and first == floor and cuts):

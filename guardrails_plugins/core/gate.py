@@ -13,7 +13,7 @@ The states and what moves them stand in `TRANSITIONS`; a pair that is not there 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from guardrails_plugins.core.citations import marker_style
 from guardrails_plugins.core.endings import Ending, ending_of, is_finished
@@ -61,6 +61,7 @@ TRANSITIONS: Mapping[tuple[State, Event], State] = {
 }
 
 _NOTHING = GateOutcome()
+_PASSED = Event.PASSED
 _NOTICE_OF = {
     State.WITHHELD: "withheld",
     State.REFUSED: "refused",
@@ -214,17 +215,17 @@ class SentenceGate:
         released: list[ReleasedSentence] = []
         flagged: list[Violation] = []
         try:
-            for prepared in self._ready(sentences, last=last):
-                sentence = prepared.sentence
-                if self._judge.holds_refusal(prepared.shown):
-                    begins = self._nothing_released() and not released and self._begins(prepared.shown)
-                    return self._stop(Event.REFUSAL, released, flagged, notice=begins, withheld=len(sentence.text))
-                violations = self._judge.violations(prepared)
-                if violations:
-                    flagged.extend(violations)
-                    if any(self.policy.stops(v.code) for v in violations):
-                        return self._stop(Event.VIOLATED, released, flagged, notice=True, withheld=len(sentence.text))
-                released.append(self._judge.release(prepared, violations))
+            for sentence in sentences:
+                prepared = self._judge.prepare(sentence)
+                waits = self._held or self._judge.is_lead_in(prepared)
+                for ready in self._in_turn(prepared) if waits else (prepared,):
+                    stop = self._pass(ready, released, flagged)
+                    if stop is not None:
+                        return stop
+            for ready in self._drain(None) if last and self._held else ():
+                stop = self._pass(ready, released, flagged)
+                if stop is not None:
+                    return stop
         except Exception as error:  # BrokenCheckError, or a defect of ours: both fail closed
             del error
             every = (*flagged, self._broken())
@@ -232,33 +233,52 @@ class SentenceGate:
         if not released:
             return _NOTHING
         self._any_released = True
-        self._move(Event.PASSED)
-        return GateOutcome("".join(s.text for s in released), False, self._state, tuple(flagged), tuple(released))
+        self._move(_PASSED)
+        text = released[0].text if len(released) == 1 else "".join([s.text for s in released])
+        return GateOutcome(text, False, self._state, tuple(flagged), tuple(released))
 
-    def _ready(self, sentences: list[Sentence], *, last: bool) -> Iterator[Prepared]:
-        """Sentences whose turn has come: a lead-in waits for the list item after it."""
-        for sentence in sentences:
-            prepared = self._judge.prepare(sentence)
-            if self._held and sentence.kind is not Kind.ITEM:
-                yield from self._drain(None)
-            if self._judge.is_lead_in(prepared) and len(self._held) < MAX_HELD_LEAD_INS:
-                self._held.append(prepared)
-                continue
-            if self._held:
-                yield from self._drain(prepared)
-            yield prepared
-        if last and self._held:
-            yield from self._drain(None)
+    def _pass(
+        self, prepared: Prepared, released: list[ReleasedSentence], flagged: list[Violation]
+    ) -> GateOutcome | None:
+        """Judge one sentence and add it to `released`; the outcome when it ends the stream."""
+        judge = self._judge
+        if judge.holds_refusal(prepared.shown):
+            begins = self._nothing_released() and not released and self._begins(prepared.shown)
+            withheld = len(prepared.sentence.text)
+            return self._stop(Event.REFUSAL, released, flagged, notice=begins, withheld=withheld)
+        violations = judge.violations(prepared)
+        if violations:
+            flagged.extend(violations)
+            if any(self.policy.stops(v.code) for v in violations):
+                withheld = len(prepared.sentence.text)
+                return self._stop(Event.VIOLATED, released, flagged, notice=True, withheld=withheld)
+        released.append(judge.release(prepared, violations))
+        return None
 
-    def _drain(self, item: Prepared | None) -> Iterator[Prepared]:
+    def _in_turn(self, prepared: Prepared) -> list[Prepared]:
+        """The sentences whose turn has come: a lead-in waits for the list item after it."""
+        ready: list[Prepared] = []
+        if self._held and prepared.sentence.kind is not Kind.ITEM:
+            ready += self._drain(None)
+        if self._judge.is_lead_in(prepared) and len(self._held) < MAX_HELD_LEAD_INS:
+            self._held.append(prepared)
+            return ready
+        if self._held:
+            ready += self._drain(prepared)
+        ready.append(prepared)
+        return ready
+
+    def _drain(self, item: Prepared | None) -> list[Prepared]:
         """The held lead-ins, with the markers of `item` where one follows."""
         held, self._held = self._held, []
+        drained: list[Prepared] = []
         for prepared in held:
             context = prepared.context
             assert context is not None
             if item is not None and item.context is not None and item.context.markers:
                 context = context._replace(cited=item.cited, borrowed=True)
-            yield prepared._replace(context=context)
+            drained.append(prepared._replace(context=context))
+        return drained
 
     def _stop(
         self,

@@ -20,7 +20,9 @@ QUESTION = "question"
 """The equivalence under which values of the question count as supported."""
 
 _EMPHASIS = " *_\u00a0\t\r\n"
+_LEAD_IN_ENDS = frozenset(_EMPHASIS + ":：")
 _NO_CITED: frozenset[int] = frozenset()
+_CODE = Kind.CODE  # looking a member up in an enum costs as much as ten local names
 
 
 class BrokenCheckError(Exception):
@@ -86,19 +88,17 @@ class Judge:
         """The sentence's context. Moves `position` behind it."""
         start, raw = self.position, sentence.raw
         policy = self._policy
-        markers = self._style.find(raw)
-        stripped = strip_found(raw, markers, at_line_start=self._at_line_start)
+        markers = self._style.find(sentence.text)
+        lead = sentence.span[0] - start if sentence.text else 0
+        stripped = strip_found(raw, markers, at_line_start=self._at_line_start, offset=lead)
         self.position = start + len(raw)
         self._at_line_start = raw[-1] in "\r\n"
         shown = stripped.text
-        if not sentence.text or (sentence.kind is Kind.CODE and policy.code == "exempt"):
+        if not sentence.text or (sentence.kind is _CODE and policy.code == "exempt"):
             return Prepared(sentence, shown, None)
         body = shown.strip()
-        # Citations that are off are ignored: their markers are taken out, and mean nothing.
-        if policy.citations == "off":
+        if policy.citations == "off":  # ignored: the markers are taken out, and mean nothing
             markers = []
-        elif markers and (lead := sentence.span.start - start):
-            markers = [Marker(Span(m.span.start - lead, m.span.end - lead), m.numbers, m.malformed) for m in markers]
         context = CheckContext(
             sentence,
             body,
@@ -110,7 +110,7 @@ class Judge:
             self._profile,
             self._profile.code,
             stripped,
-            shown.find(body),
+            lead if shown.startswith(body, lead) else shown.find(body),
             start,
             self._question,
         )
@@ -139,7 +139,9 @@ class Judge:
     def is_lead_in(self, prepared: Prepared) -> bool:
         """Whether it is a line that ends in a colon and lacks a marker that it needs."""
         context = prepared.context
-        if context is None or not context.shown.rstrip(_EMPHASIS).endswith((":", "：")):
+        if context is None or context.shown[-1:] not in _LEAD_IN_ENDS:
+            return False
+        if not context.shown.rstrip(_EMPHASIS).endswith((":", "：")):
             return False
         return needs_marker(prepared.sentence, context)
 
@@ -172,9 +174,11 @@ class Judge:
         sentence = prepared.sentence
         text = sentence.raw if self._policy.keep_markers else prepared.shown
         if self._refusal.token:
-            self._tail = (self._tail + prepared.shown)[-len(self._refusal.token) :]
+            size = len(self._refusal.token)
+            shown = prepared.shown
+            self._tail = shown[-size:] if len(shown) >= size else (self._tail + shown)[-size:]
         cited = prepared.context.cited if prepared.context is not None else _NO_CITED
-        return ReleasedSentence(sentence, text, tuple(sorted(cited)), violations)
+        return ReleasedSentence(sentence, text, tuple(sorted(cited) if len(cited) > 1 else cited), violations)
 
     def shown(self, sentence: Sentence) -> str:
         """The shown form of a sentence that is not judged (a fragment at the end)."""

@@ -19,13 +19,16 @@ def citation_range(sentence: Sentence, context: CheckContext) -> Iterable[Violat
     if context.policy.citations == "off":
         return ()
     violations: list[Violation] = []
-    start, count = sentence.span.start, len(context.index)
+    count = len(context.index)
     for marker in context.markers:
+        numbers = marker.numbers
+        if not marker.malformed and numbers and numbers[0] >= 1 and numbers[-1] <= count:
+            continue
+        start = sentence.span.start
         span = Span(start + marker.span[0], start + marker.span[1])
-        if marker.malformed:
-            violations.append(Violation(Code.CITATION_MALFORMED, span, rule=RULE))
-        elif not marker.numbers or marker.numbers[0] < 1 or marker.numbers[-1] > count:
-            violations.append(Violation(Code.CITATION_OUT_OF_RANGE, span, rule=RULE))
+        code = Code.CITATION_MALFORMED if marker.malformed else Code.CITATION_OUT_OF_RANGE
+        violations.append(Violation(code, span, rule=RULE))
     posing = marker_style(context.policy.marker).look_alikes(context.shown)
-    violations += [Violation(Code.CITATION_MALFORMED, context.to_raw(found), rule=RULE) for found in posing]
+    if posing:
+        violations += [Violation(Code.CITATION_MALFORMED, context.to_raw(found), rule=RULE) for found in posing]
     return violations

@@ -23,6 +23,10 @@ WORD = regex.compile(r"[\p{L}\p{M}--\p{Han}]++(?:['’\-‐‑\u200c][\p{L}\p{M}
 
 RUN = re.compile(r"[^\W\d_]++")
 """A run of letters. A mark ends one: a superset is enough to pass most sentences at once."""
+_HAN_TEXT = "\u3001-\u3020\u4e00-\u9fff，：；？！（）"
+# Whatever folding could turn into a letter, drop, or change in a letter is in neither class.
+_LETTER_BUT_HAN = re.compile(rf"[^\x00-@\[-`{{-~{_HAN_TEXT}“”]")
+_FOLDS = re.compile(rf"[^\x00-\x7fА-ё{_HAN_TEXT}‐-―‘-”…«»]")
 _ASCII_RUNS = bytes(c | 0x20 if chr(c).isalpha() else 0x20 for c in range(128)) + b" " * 128
 
 
@@ -39,18 +43,21 @@ class PersonLists:
     prefixes: tuple[str, ...]
     fragments: tuple[str, ...]
     exceptions: tuple[str, ...]
+    any_fragment: re.Pattern[str]
 
     def may_occur(self, text: str) -> bool:
         """False when no listed word can stand in a text: most sentences are passed at once."""
         if text.isascii():
             return not self.ascii_runs.isdisjoint(text.encode().translate(_ASCII_RUNS).split())
-        folded, offsets = fold(text)
-        if offsets is not None:  # characters were dropped, and words may have grown together
+        if self.any_fragment.search(text) is not None:
             return True
-        for fragment in self.fragments:
-            if fragment in text:
+        if _LETTER_BUT_HAN.search(text) is None:
+            return False
+        if _FOLDS.search(text) is not None:
+            text, offsets = fold(text)
+            if offsets is not None:  # characters were dropped, and words may have grown together
                 return True
-        return not self.runs.isdisjoint(RUN.findall(folded.casefold()))
+        return not self.runs.isdisjoint(RUN.findall(text.casefold()))
 
 
 @functools.cache
@@ -79,6 +86,7 @@ def person_lists(language: str) -> PersonLists:
         prefixes=tuple(sorted(prefixes)),
         fragments=tuple(sorted(fragments)),
         exceptions=tuple(sorted(exceptions, key=len, reverse=True)),
+        any_fragment=re.compile("|".join(map(re.escape, sorted(fragments)))),
     )
 
 

@@ -14,6 +14,9 @@ JOINERS = ("to", "and", "or", "bis", "und", "oder", "à", "et", "ou", "a", "y", 
            "إلى", "الی", "से", "और", "至", "到", "和", "或")  # fmt: skip
 """Words between two numbers that share a unit, or are listed."""
 _RUN = re.compile(r"[^\W\d_]++")
+_HAN_EDGES = "第之月日号號点點时時分半百千万萬亿億兆"
+"""Ideographs that the readers of dates, times and large numbers know without a list."""
+_YEAR = "年"
 
 FIRST_EAST_ASIAN = "\u2e80"
 """From here on scripts have no blanks between words: what follows a number may belong to it."""
@@ -57,7 +60,8 @@ class Lexicon:
     """What the readers of values know of one language, English, and (in sources) of those in other scripts.
 
     `decimal` is "" where the language is unknown: both readings of an ambiguous number stand.
-    `attached`: the first and last runs of letters of all that can belong to a number beside it.
+    `attached`: the first and last runs of letters of all that can belong to a number beside it;
+    `edges`: the first and last characters of all that can where no blank stands between.
     Months map to ``g:9``, ``p:6``, ``i:9`` (Gregorian, Persian, Islamic).
     """
 
@@ -81,6 +85,7 @@ class Lexicon:
     number_words: Mapping[str, str]
     domain_endings: frozenset[str]
     attached: frozenset[str]
+    edges: frozenset[str]
 
 
 @functools.cache
@@ -132,6 +137,7 @@ def _lexicon(code: str, codes: tuple[str, ...], decimal: str) -> Lexicon:
         number_words={normalize(w): n for p in reversed(profiles) for w, n in p.numbers.words.items()},
         domain_endings=frozenset(e for c in LANGUAGES for e in load_profile(c).domain_endings),
         attached=_attached(words, suffixes, profiles),
+        edges=_edges(words, suffixes, profiles),
     )
 
 
@@ -155,6 +161,15 @@ def _attached(
     entries += [normalize(c) for p in profiles for c in p.dates.connectors]
     runs = [r for r in map(_RUN.findall, entries) if r]
     return frozenset({*(r[0] for r in runs), *(r[-1] for r in runs), *JOINERS, "h", "第"})
+
+
+def _edges(words: Mapping[str, Words], suffixes: Mapping[str, int], profiles: list[LanguageProfile]) -> frozenset[str]:
+    entries = [e for w in words.values() for e in w.entries]
+    entries += [normalize(e) for e in suffixes]
+    entries += [normalize(e) for p in profiles for e in (*p.dates.connectors, *p.numbers.ordinal_suffixes)]
+    entries += [normalize(e) for p in profiles for e in p.numbers.currencies]
+    listed = {c for e in (*entries, *JOINERS) if e for c in (e[0], e[-1])}
+    return frozenset(listed | set(_HAN_EDGES)) - {_YEAR}
 
 
 def _signs(profiles: list[LanguageProfile]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from guardrails_plugins.core.sentence import Span
 
@@ -33,8 +33,7 @@ stay off: measured on real answers they let more wrong values through than they 
 NONE: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Reading:
+class Reading(NamedTuple):
     """One way to read a value. `key` is what it denotes, `surface` how it is written,
     `needs` the equivalences by which `key` differs from `surface`, `unit` a currency or a
     scheme that must agree where both sides state one."""
@@ -44,9 +43,11 @@ class Reading:
     needs: frozenset[str] = NONE
     unit: str = ""
 
+    def __repr__(self) -> str:
+        return f"Reading(length={len(self.surface)})"
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Value:
+
+class Value(NamedTuple):
     """A value of a text. `span` lies in the text it was extracted from; it is supported when one
     of its readings is. `noun` is the folded word behind a number. The repr carries no text."""
 

@@ -17,6 +17,7 @@ _NOUN = regex.compile(r"[ -]?(\p{Han}|[\p{L}\p{M}']{2,})")
 _OPENING = "([\"'"
 _CLOSING = frozenset(",;:!?)]\"'")
 _AT_END = ".!?…)]\"'*_"
+_YEAR_SIGN = "年"
 
 
 def read_alone(scan: Scan, start: int) -> Value | None:
@@ -26,7 +27,11 @@ def read_alone(scan: Scan, start: int) -> Value | None:
     neither word is a month, unit, currency, joiner or other word of `Lexicon.attached`.
     """
     text, attached = scan.text, scan.lexicon.attached
-    if start < 2 or text[start - 1] != " ":
+    if not start:
+        return None
+    if text[start - 1] != " ":
+        return _read_among_ideographs(scan, start) if text[start - 1] >= FIRST_EAST_ASIAN else None
+    if start < 2:
         return None
     match = NUMBER.match(text, start)
     assert match is not None
@@ -45,7 +50,32 @@ def read_alone(scan: Scan, start: int) -> Value | None:
     before = scan.lower[scan.lower.rfind(" ", 0, start - 1) + 1 : start - 1].lstrip(_OPENING)
     if not before.isalpha() or before in attached or before[-1] >= FIRST_EAST_ASIAN:
         return None
-    plain = read_plain(match.group(), scan.lexicon)
+    return _number(scan, start, end)
+
+
+def _read_among_ideographs(scan: Scan, start: int) -> Value | None:
+    """``阅览室有116把椅子``: neither the ideograph before nor the one behind can belong to a number."""
+    text, edges = scan.text, scan.lexicon.edges
+    before = text[start - 1]
+    if before in edges or not before.isalpha():
+        return None
+    match = NUMBER.match(text, start)
+    assert match is not None
+    end = match.end()
+    following = text[end : end + 2]
+    if following < FIRST_EAST_ASIAN or following[0] in edges:
+        return None
+    if following[0] == _YEAR_SIGN:  # a month may follow a year
+        if len(following) < 2 or following[1] == " " or following[1].isdigit():
+            return None
+    elif not following[0].isalpha():
+        return None
+    return _number(scan, start, end)
+
+
+def _number(scan: Scan, start: int, end: int) -> Value | None:
+    text = scan.text
+    plain = read_plain(text[start:end], scan.lexicon)
     if not plain:
         return None
     readings = tuple([Reading(f"n:{p.canonical}", p.surface, p.needs) for p in plain])
@@ -54,6 +84,9 @@ def read_alone(scan: Scan, start: int) -> Value | None:
 
 def noun_after(text: str, end: int) -> str:
     """The word behind a number that ends at `end`, folded; "" when none follows."""
+    following = text[end : end + 1]
+    if not following or following in ".,;:)":
+        return ""
     match = _NOUN.match(text, end, end + 40)
     return noun_stem(match.group(1)) if match is not None else ""
 
