@@ -18,7 +18,7 @@ from guardrails_plugins.core.values.scan import Scan
 _DIGIT = re.compile(r"[0-9]")
 _HAS_DIGIT = re.compile(r"[\d⁰¹²³⁴⁵⁶⁷⁸⁹₀-₉¼-¾⅐-⅞↉\u2460-\u249b\u3220-\u3229\u3280-\u3289]")
 _RANGE = re.compile(r" ?(?:-|~|〜|～) ?(?=[$€£¥₹]?\d)")
-_TO = re.compile(rf" (?:{'|'.join(JOINERS)}) (?=[$€£¥₹]?\d)")
+_TO = re.compile(rf" (?:{'|'.join(sorted(JOINERS))}) (?=[$€£¥₹]?\d)")
 _POWER = re.compile(r"\^\d+")
 _RATIO = re.compile(r"\d{1,4}:\d{1,4}(?![\d:])")
 _MENTION_LIST = re.compile(r"(?:\d{1,3}(?: ?(?:,|-|&|and|und|et|y|e|и|و|और|和|或|or|bis|to) ?))*+$")
@@ -38,7 +38,8 @@ def extract(
     The first `list_prefix` characters are a list marker and hold none. With the equivalence
     ``source_mention`` a mention of one of `source_count` sources by its number is none.
     """
-    if _HAS_DIGIT.search(text) is None and not links.may_hold_link(text):
+    digit = _DIGIT if text.isascii() else _HAS_DIGIT
+    if digit.search(text) is None and not links.may_hold_link(text):
         return ()
     lexicon = answer_lexicon(profile.code)
     count = source_count if "source_mention" in equivalences else 0
@@ -48,18 +49,17 @@ def extract(
 def read(text: str, lexicon: Lexicon, *, start: int = 0, source_count: int = 0) -> Iterator[Value]:
     """The values of a text read with a lexicon; spans lie in `text`."""
     folded, offsets = fold(text)
-    scan = Scan(folded, lexicon)
     begin = start
     if offsets is not None and start:
         begin = next((i for i, o in enumerate(offsets) if o >= start), len(folded))
-    reader = _Reader(scan, begin, source_count)
-    for value in reader.values():
-        if offsets is None:
-            yield value
-        else:
-            first, last = value.span
-            span = Span(offsets[first], offsets[last - 1] + 1 if last > first else offsets[last])
-            yield Value(value.kind, span, value.readings, value.noun, value.short)
+    values = _Reader(Scan(folded, lexicon), begin, source_count).values()
+    return values if offsets is None else (_placed(value, offsets) for value in values)
+
+
+def _placed(value: Value, offsets: list[int]) -> Value:
+    """A value of the folded text with its span in the text it was folded from."""
+    first, last = value.span
+    return value._replace(span=Span(offsets[first], offsets[last - 1] + 1 if last > first else offsets[last]))
 
 
 class _Reader:
@@ -74,15 +74,22 @@ class _Reader:
         self._count = source_count
 
     def values(self) -> Iterator[Value]:
-        text, position = self._text, self._start
-        pending = [link for link in links.find_links(text, self._scan.lexicon.domain_endings) if link.start >= position]
-        for link in [*pending, None]:
+        text, search = self._text, _DIGIT.search
+        endings = self._scan.lexicon.domain_endings
+        position = self._start
+        pending: list[links.Link | None] = [None]
+        if links.may_hold_link(text):
+            pending = [*(link for link in links.find_links(text, endings) if link.start >= position), None]
+        for link in pending:
             limit = link.start if link is not None else len(text)
-            while True:
-                digit = _DIGIT.search(text, position, limit)
-                if digit is None:
-                    break
-                found, end = self._at(digit.start(), position)
+            while (digit := search(text, position, limit)) is not None:
+                start = digit.start()
+                alone = read_alone(self._scan, start)
+                if alone is not None:
+                    position = alone.span[1]
+                    yield alone
+                    continue
+                found, end = self._at(start, position)
                 yield from found
                 position = max(end, digit.end())
             if link is not None:
@@ -93,9 +100,6 @@ class _Reader:
     def _at(self, start: int, floor: int) -> tuple[list[Value], int]:
         """The values that begin with the digit at `start`, and where they end."""
         text, scan = self._text, self._scan
-        alone = read_alone(scan, start)
-        if alone is not None:
-            return [alone], alone.span.end
         if start and text[start - 1] == "^":
             end = self._digits_end(start)
             return [], end

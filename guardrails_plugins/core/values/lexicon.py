@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from guardrails_plugins.core.languages.profile import LANGUAGES, LanguageProfile, load_profile
 from guardrails_plugins.core.normalize import normalize
 
-JOINERS = ("to", "and", "or", "bis", "und", "oder", "à", "et", "ou", "a", "y", "e", "до", "и", "или", "تا", "و",
-           "إلى", "الی", "से", "और", "至", "到", "和", "或")  # fmt: skip
+JOINERS = frozenset({"to", "and", "or", "bis", "und", "oder", "à", "et", "ou", "a", "y", "e", "до", "и", "или", "تا", "و",
+           "إلى", "الی", "से", "और", "至", "到", "和", "或"})  # fmt: skip
 """Words between two numbers that share a unit, or are listed."""
 _RUN = re.compile(r"[^\W\d_]++")
 _HAN_EDGES = "第之月日号號点點时時分半百千万萬亿億兆"
@@ -160,7 +160,7 @@ def _attached(
     entries += [e.casefold() for e in suffixes]
     entries += [normalize(c) for p in profiles for c in p.dates.connectors]
     runs = [r for r in map(_RUN.findall, entries) if r]
-    return frozenset({*(r[0] for r in runs), *(r[-1] for r in runs), *JOINERS, "h", "第"})
+    return frozenset({*(r[0] for r in runs), *(r[-1] for r in runs), "h", "第"})
 
 
 def _edges(words: Mapping[str, Words], suffixes: Mapping[str, int], profiles: list[LanguageProfile]) -> frozenset[str]:

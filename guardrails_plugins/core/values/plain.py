@@ -7,7 +7,7 @@ import re
 import regex
 
 from guardrails_plugins.core.sentence import Span
-from guardrails_plugins.core.values.lexicon import FIRST_EAST_ASIAN
+from guardrails_plugins.core.values.lexicon import FIRST_EAST_ASIAN, JOINERS
 from guardrails_plugins.core.values.model import Reading, Value
 from guardrails_plugins.core.values.numbers import NUMBER, read_plain
 from guardrails_plugins.core.values.scan import Scan
@@ -16,6 +16,9 @@ _RUN = re.compile(r"[^\W\d_]++")
 _NOUN = regex.compile(r"[ -]?(\p{Han}|[\p{L}\p{M}']{2,})")
 _OPENING = "([\"'"
 _CLOSING = frozenset(",;:!?)]\"'")
+_WORD_ENDS = frozenset(" ,.;:!?)")
+NOUN_CHARS = 40
+"""Code points behind a number in which its noun is looked for."""
 _AT_END = ".!?…)]\"'*_"
 _YEAR_SIGN = "年"
 
@@ -24,7 +27,8 @@ def read_alone(scan: Scan, start: int) -> Value | None:
     """The number at `start` when nothing around it can change how it is read, else None.
 
     A blank and a word stand before it, punctuation or a blank and a word behind it, and
-    neither word is a month, unit, currency, joiner or other word of `Lexicon.attached`.
+    neither word is a month, unit, currency or other word of `Lexicon.attached`, nor joins it to
+    another number.
     """
     text, attached = scan.text, scan.lexicon.attached
     if not start:
@@ -40,15 +44,21 @@ def read_alone(scan: Scan, start: int) -> Value | None:
         following = text[end]
         if following == " ":
             word = _RUN.match(scan.lower, end + 1)
-            if word is None or word.group() in attached or text[end + 1] >= FIRST_EAST_ASIAN:
+            if word is None or text[end + 1] >= FIRST_EAST_ASIAN:
+                return None
+            after = word.group()
+            if after in attached or after in JOINERS:
                 return None
         elif following == "." or following == "…":
             if text[end:].strip(_AT_END):
                 return None
         elif following not in _CLOSING or not (end + 1 == size or text[end + 1] == " "):
             return None
-    before = scan.lower[scan.lower.rfind(" ", 0, start - 1) + 1 : start - 1].lstrip(_OPENING)
+    blank = scan.lower.rfind(" ", 0, start - 1)
+    before = scan.lower[blank + 1 : start - 1].lstrip(_OPENING)
     if not before.isalpha() or before in attached or before[-1] >= FIRST_EAST_ASIAN:
+        return None
+    if before in JOINERS and blank > 0 and not text[blank - 1].isalpha():
         return None
     return _number(scan, start, end)
 
@@ -75,7 +85,12 @@ def _read_among_ideographs(scan: Scan, start: int) -> Value | None:
 
 def _number(scan: Scan, start: int, end: int) -> Value | None:
     text = scan.text
-    plain = read_plain(text[start:end], scan.lexicon)
+    token = text[start:end]
+    if token.isdigit() and token[0] != "0":
+        return Value(
+            "number", Span(start, end), (Reading("n:" + token, token),), noun_after(text, end), end - start == 1
+        )
+    plain = read_plain(token, scan.lexicon)
     if not plain:
         return None
     readings = tuple([Reading(f"n:{p.canonical}", p.surface, p.needs) for p in plain])
@@ -87,7 +102,15 @@ def noun_after(text: str, end: int) -> str:
     following = text[end : end + 1]
     if not following or following in ".,;:)":
         return ""
-    match = _NOUN.match(text, end, end + 40)
+    if following == " ":
+        # A word that a blank or punctuation follows holds no mark: the quick pattern reads all of it.
+        word = _RUN.match(text, end + 1, end + NOUN_CHARS)
+        if word is not None:
+            last = word.end()
+            run = word.group()
+            if last - end > 2 and text[last : last + 1] in _WORD_ENDS and run[0] < FIRST_EAST_ASIAN and run.isalpha():
+                return noun_stem(run)
+    match = _NOUN.match(text, end, end + NOUN_CHARS)
     return noun_stem(match.group(1)) if match is not None else ""
 
 
