@@ -23,7 +23,7 @@ from guardrails_plugins.core.lines import (
     step_heads,
 )
 from guardrails_plugins.core.marks import CLOSERS, LINE_BREAK, TERMINATORS
-from guardrails_plugins.core.quotes import QuoteState
+from guardrails_plugins.core.quotes import QUOTE_SEARCH, QuoteState
 from guardrails_plugins.core.sentence import Kind, Rule, Sentence, Span
 
 _NOT_BLANK_SEARCH = re.compile(r"\S").search
@@ -32,7 +32,7 @@ _SPACED_GUILLEMET = re.compile(rf"[{BLANKS}]{{1,2}}»")
 _STRONG_END = re.compile(rf"(?:[{TERMINATORS}:：][{CLOSERS}」』】》]*+|[\]］】])[*_]*+$")
 _CJK = frozenset(CJK_TERMINATORS)
 # Looking a member up in an enum costs as much as ten local names.
-_PROSE, _TERMINATOR, _BOUND = Kind.PROSE, Rule.TERMINATOR, Rule.BOUND
+_PROSE, _TERMINATOR, _CJK_TERMINATOR, _BOUND = Kind.PROSE, Rule.TERMINATOR, Rule.CJK_TERMINATOR, Rule.BOUND
 _PLAIN_KINDS = (Kind.PROSE, Kind.ITEM)
 
 
@@ -116,7 +116,8 @@ class Held:
         size = len(text)
         if end >= size:
             return None  # the run may go on
-        if text[end] == " ":
+        following = text[end]
+        if following == " ":
             if end + 1 == size:
                 return None  # what follows decides
             if end - start == 1 and is_plain(text, first, start, self.endings):
@@ -124,6 +125,12 @@ class Held:
                     self.classify(start)
                 if self.kind in _PLAIN_KINDS:
                     return end, _TERMINATOR
+        elif end - start == 1 and text[start] in _CJK and following.isalnum() and self.quotes is None:
+            # No quotation, no marker, no closing sign: nothing but the terminator itself.
+            if self.body < 0:
+                self.classify(start)
+            if self.kind in _PLAIN_KINDS and QUOTE_SEARCH(text, first, start) is None:
+                return end, _CJK_TERMINATOR
         return self._at_terminator(start, end)
 
     def locate_first(self) -> bool:

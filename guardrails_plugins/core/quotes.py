@@ -9,6 +9,7 @@ from guardrails_plugins.core.marks import TERMINATORS
 _PAIRS = {"「": "」", "『": "』", "“": "”", "‘": "’", "《": "》", "〈": "〉", "（": "）", "(": ")"}
 _CLOSERS = {close: opener for opener, close in _PAIRS.items()}
 _QUOTE = re.compile(r"[「」『』“”‘’《》〈〉（）()]")
+QUOTE_SEARCH = _QUOTE.search
 TITLES = "《〈"
 COMMAS = "，、,"
 _TERMINATORS = frozenset(TERMINATORS)

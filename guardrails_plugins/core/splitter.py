@@ -22,6 +22,8 @@ from guardrails_plugins.core.marks import TERMINATORS
 from guardrails_plugins.core.sentence import Rule, Sentence
 
 _INTEREST_SEARCH = re.compile(rf"[{TERMINATORS}\n\r]").search
+# A piece whose only event is a terminator at its end, or before one blank: what follows decides.
+_UNDECIDED = re.compile(rf"[^{TERMINATORS}\n\r]*+[{TERMINATORS}] ?").fullmatch
 _NOT_BLANK_SEARCH = re.compile(r"\S").search
 _ALWAYS_SEARCH = re.compile(r"").search
 _ENDLESS = 1 << 60
@@ -81,12 +83,17 @@ class SentenceSplitter:
         if len(text) > BLOCK:
             blocks = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
             return [sentence for block in blocks for sentence in self.feed(block)]
-        pieces = self._pieces
+        pieces, held = self._pieces, self._held
+        if self._search is _INTEREST_SEARCH:
+            held.scan = held.bound + 1 - self._room  # nothing of interest stands in what was kept
+            if len(text) < self._room and _UNDECIDED(text) is not None:
+                self._append(text)
+                self._search, self._room = _ALWAYS_SEARCH, 0
+                return []
         if pieces:
             self._append(text)
             text = "".join(pieces)
             pieces.clear()
-        held = self._held
         held.text = held.text + text if held.text else text
         sentences: list[Sentence] = []
         while True:
