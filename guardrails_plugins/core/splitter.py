@@ -67,8 +67,9 @@ class SentenceSplitter:
         """
         # Most pieces hold nothing that could end a sentence: one search, one append.
         try:
-            if self._search(text) is None and len(text) < self._room:
-                self._room -= len(text)
+            room = self._room - len(text)
+            if room > 0 and self._search(text) is None:
+                self._room = room
                 self._append(text)
                 return []
         except TypeError:  # not text: `_feed` says so
