@@ -47,7 +47,7 @@ class Candidate:
     `first`: the sentence's first character; `body`: the first one behind a list marker;
     `start`: the run's first terminator; `run`: the terminators; `closers`: what closes behind
     them; `next`: the first character that is neither whitespace nor marker; `marked`: markers
-    follow the run; `newlines`: line breaks between the run and `next`.
+    follow the run; `newlines`: a line break stands between the run and `next` (two always end it).
     """
 
     text: str
@@ -58,7 +58,7 @@ class Candidate:
     closers: str
     next: int
     marked: bool
-    newlines: int
+    newlines: bool
     lexicon: Lexicon
     rule: Rule = Rule.TERMINATOR
 
@@ -104,7 +104,7 @@ def list_marker(c: Candidate) -> Answer | None:
 def line_break(c: Candidate) -> Answer | None:
     """A line break behind a terminator ends the sentence, whatever closes between them."""
     if c.newlines:
-        c.rule = Rule.BLANK_LINE if c.newlines > 1 else Rule.NEWLINE
+        c.rule = Rule.NEWLINE
         return Answer.BREAK
     return None
 
@@ -138,7 +138,7 @@ def abbreviation(c: Candidate) -> Answer | None:
         return spaced
     whole = _longest(c, token)
     if whole in known.never_final:
-        return None if c.marked or c.newlines > 1 else Answer.NO_BREAK
+        return None if c.marked else Answer.NO_BREAK
     if c.newlines or c.marked:
         return None
     if whole in known.before_number:

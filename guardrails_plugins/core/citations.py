@@ -28,11 +28,15 @@ BLANK_CHARS = " \t\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u
 """The same characters, each."""
 
 _PAIRS = {"[": "]", "［": "］", "【": "】"}
+OPENERS = frozenset(_PAIRS)
+"""What a marker can begin with."""
 _OPEN = r"[\[［【]"
 _CLOSE = r"[\]］】]"
 _TEMPLATE = re.compile(r"\[([^\[\]{}\d\s]{0,12})\{n\}\]")
 _LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{M}\p{Nd}]")
 _BLANKS = re.compile(rf"[{BLANKS}]*+")
+_APART = frozenset(("", *" .,;:!?。，、；：！？؟۔।\n"))
+"""What shows, right behind a marker, that it stands between no two letters or digits."""
 _INLINE_CODE = re.compile(r"`[^`\n]++`")
 _LOOK_ALIKE = regex.compile(
     rf"(?<![\p{{L}}\p{{M}}])[\[［【〔⟦][\s{BLANKS}]*+\^?+\p{{L}}{{0,10}}+[\s.:#№^_-]{{0,3}}+\p{{Nd}}++"
@@ -69,7 +73,7 @@ class Shown(NamedTuple):
 class MarkerStyle:
     """One template, compiled. Instances are shared and read-only; see `marker_style`."""
 
-    __slots__ = ("_digits", "_item", "_look_alikes", "_openers", "_partial", "_pattern", "bare", "template")
+    __slots__ = ("_digits", "_item", "_look_alikes", "_partial", "_pattern", "bare", "template")
 
     def __init__(self, template: str) -> None:
         match = _TEMPLATE.fullmatch(template) if isinstance(template, str) else None
@@ -90,7 +94,6 @@ class MarkerStyle:
         self._pattern = re.compile(
             rf"{_OPEN}{letters}\d{{1,6}}(?:{separator}{later}\d{{1,6}}){{0,12}}+{_CLOSE}{not_link}"
         )
-        self._openers = frozenset(_PAIRS)
         # What a marker can look like before its last character: each part may stop short.
         head = "".join(f"(?:[{_forms(c)}]" for c in prefix)
         tails = ")?" * len(prefix)
@@ -105,7 +108,7 @@ class MarkerStyle:
     def match(self, text: str, position: int) -> int:
         """The end of the marker that starts at `position`; 0 when none does; -1 when the text ends
         before that is decided."""
-        if text[position : position + 1] not in self._openers or position >= len(text):
+        if text[position : position + 1] not in OPENERS or position >= len(text):
             return 0
         found = self._pattern.match(text, position)
         if found is not None:
@@ -149,7 +152,8 @@ class MarkerStyle:
         digits = text[start + self._digits : end - 1]
         # Most markers name one source.
         if digits.isdecimal():
-            return Marker(Span(start, end), (int(digits),), text[start - 1] != " " and _is_glued(text, matches, i))
+            glued = text[start - 1] != " " and text[end : end + 1] not in _APART and _is_glued(text, matches, i)
+            return Marker(Span(start, end), (int(digits),), glued)
         numbers, malformed = self._numbers(text[start:end])
         return Marker(Span(start, end), numbers, malformed or _is_glued(text, matches, i))
 

@@ -11,8 +11,8 @@ import re
 
 from guardrails_plugins.core.absorb import TAIL, absorb
 from guardrails_plugins.core.bound import cut_position
-from guardrails_plugins.core.boundary import CJK_TERMINATORS, Answer, Candidate, is_plain, judge
-from guardrails_plugins.core.citations import BLANKS, marker_style
+from guardrails_plugins.core.boundary import CJK_TERMINATORS, DOTS, Answer, Candidate, is_plain, judge
+from guardrails_plugins.core.citations import BLANKS, OPENERS, marker_style
 from guardrails_plugins.core.lexicon import lexicon
 from guardrails_plugins.core.lines import (
     STEP_WORD_CHARS,
@@ -116,22 +116,35 @@ class Held:
         size = len(text)
         if end >= size:
             return None  # the run may go on
-        following = text[end]
-        if following == " ":
-            if end + 1 == size:
-                return None  # what follows decides
-            if end - start == 1 and is_plain(text, first, start, self.endings):
-                if self.body < 0:
-                    self.classify(start)
-                if self.kind in _PLAIN_KINDS:
-                    return end, _TERMINATOR
-        elif end - start == 1 and text[start] in _CJK and following.isalnum() and self.quotes is None:
-            # No quotation, no marker, no closing sign: nothing but the terminator itself.
+        if text[end] == " " and end + 1 == size:
+            return None  # what follows decides
+        if end - start == 1:
             if self.body < 0:
                 self.classify(start)
-            if self.kind in _PLAIN_KINDS and QUOTE_SEARCH(text, first, start) is None:
-                return end, _CJK_TERMINATOR
+            if self.kind in _PLAIN_KINDS:
+                quick = self._plain_end(start, end)
+                if quick >= 0:
+                    return (quick, _CJK_TERMINATOR if text[start] in _CJK else _TERMINATOR) if quick else None
         return self._at_terminator(start, end)
+
+    def _plain_end(self, start: int, end: int) -> int:
+        """Where the sentence ends at a single terminator behind which one blank, or a marker between
+        two blanks, or an ideograph follows: most do. 0 when that is undecided, -1 to ask all rules."""
+        text, following = self.text, self.text[end]
+        if following != " ":
+            ends = text[start] in _CJK and following.isalnum() and self.quotes is None
+            return end if ends and QUOTE_SEARCH(text, self.first, start) is None else -1
+        if text[end + 1] not in OPENERS:
+            return end if is_plain(text, self.first, start, self.endings) else -1
+        last = self.style.match(text, end + 1)
+        if last <= 0 or text[start] in _CJK:
+            return 0 if last < 0 else -1
+        following = text[last : last + 2]
+        if following in ("", " "):
+            return 0
+        # Behind a marker no abbreviation, initial or number holds a sentence together.
+        lower = following[-1].islower() and text[start] in DOTS
+        return last if following[0] == " " and following[-1].isalnum() and not lower else -1
 
     def locate_first(self) -> bool:
         found = _NOT_BLANK_SEARCH(self.text)
@@ -214,6 +227,8 @@ class Held:
         last, upto, newlines = absorbed
         if cjk:
             return last, Rule.CJK_TERMINATOR
+        if newlines > 1:
+            return last, Rule.BLANK_LINE
         candidate = Candidate(
             text,
             self.first,
@@ -223,7 +238,7 @@ class Held:
             text[end:tail],
             upto,
             last > tail,
-            newlines,
+            newlines == 1,
             self.lexicon,
         )
         answer = judge(candidate)

@@ -89,7 +89,7 @@ class Judge:
         start, raw = self.position, sentence.raw
         policy = self._policy
         markers = self._style.find(sentence.text)
-        lead = sentence.span[0] - start if sentence.text else 0
+        lead = raw.find(sentence.text)
         stripped = strip_found(raw, markers, at_line_start=self._at_line_start, offset=lead)
         self.position = start + len(raw)
         self._at_line_start = raw[-1] in "\r\n"

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from guardrails_plugins.core.languages.profile import LANGUAGES, LanguageProfile, load_profile
 from guardrails_plugins.core.normalize import normalize
 
-JOINERS = frozenset({"to", "and", "or", "bis", "und", "oder", "à", "et", "ou", "a", "y", "e", "до", "и", "или", "تا", "و",
-           "إلى", "الی", "से", "और", "至", "到", "和", "或"})  # fmt: skip
+JOINERS = frozenset(
+    {"to", "and", "or", "bis", "und", "oder", "à", "et", "ou", "a", "y", "e", "до", "и", "или", "تا", "و", "إلى", "الی",
+     "से", "और", "至", "到", "和", "或"}
+)  # fmt: skip
 """Words between two numbers that share a unit, or are listed."""
 _RUN = re.compile(r"[^\W\d_]++")
 _HAN_EDGES = "第之月日号號点點时時分半百千万萬亿億兆"
