@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from guardrails_plugins.core.citations import strip_markers
 from guardrails_plugins.core.errors import GateError
-from guardrails_plugins.core.gate import SentenceGate, check_text
+from guardrails_plugins.core.gate import SentenceGate
 from guardrails_plugins.core.normalize import normalize
 from guardrails_plugins.core.outcome import GateOutcome, Violation
 from guardrails_plugins.core.policy import GatePolicy
@@ -15,6 +15,7 @@ from guardrails_plugins.core.sentence import Sentence
 from guardrails_plugins.core.sources import Source, SourceIndex
 from guardrails_plugins.core.splitter import SentenceSplitter
 from guardrails_plugins.core.usage import UsageMeter
+from guardrails_plugins.core.whole import check_text
 
 if TYPE_CHECKING:
     from guardrails_plugins.streaming.driver import gate_stream, gate_stream_sync

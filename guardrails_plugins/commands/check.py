@@ -11,10 +11,10 @@ from typing import Any
 
 from guardrails_plugins.cli import InputError
 from guardrails_plugins.commands.terminal import paint, printable
-from guardrails_plugins.core.gate import check_text
 from guardrails_plugins.core.outcome import GateOutcome, ReleasedSentence, State, Violation
 from guardrails_plugins.core.policy import GatePolicy
 from guardrails_plugins.core.sources import Source, SourceIndex
+from guardrails_plugins.core.whole import check_text
 
 SOURCE_ENDINGS = (".txt", ".md", ".markdown", ".json", ".jsonl")
 

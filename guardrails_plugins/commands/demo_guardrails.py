@@ -13,7 +13,7 @@ from guardrails.validators import FailResult, PassResult, ValidationResult, Vali
 
 from guardrails_plugins.adapters.guardrails_ai import SentenceGateValidator, sentence_stream
 from guardrails_plugins.commands.demo import PIECE_SECONDS, Recorded, Seen
-from guardrails_plugins.core.gate import check_text
+from guardrails_plugins.core.whole import check_text
 
 settings.disable_tracing = True
 

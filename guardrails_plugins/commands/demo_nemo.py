@@ -15,8 +15,8 @@ from nemoguardrails.types import LLMResponse, LLMResponseChunk
 from guardrails_plugins.commands.demo import PIECE_SECONDS, Recorded, Seen
 from guardrails_plugins.commands.init import nemo_folder
 from guardrails_plugins.compare.nemo import COLANG
-from guardrails_plugins.core.gate import check_text
 from guardrails_plugins.core.sources import SourceIndex
+from guardrails_plugins.core.whole import check_text
 
 # `stream_first`, `chunk_size` and `context_size` are left out: these are NeMo's defaults.
 STOCK_YAML = """

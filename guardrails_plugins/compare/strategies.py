@@ -10,8 +10,9 @@ from typing import Any
 from guardrails_plugins.compare.clock import Clock, run
 from guardrails_plugins.compare.recorded import Model, Recorded
 from guardrails_plugins.compare.seen import Watch
-from guardrails_plugins.core.gate import SentenceGate, check_text
+from guardrails_plugins.core.gate import SentenceGate
 from guardrails_plugins.core.sources import SourceIndex
+from guardrails_plugins.core.whole import check_text
 from guardrails_plugins.streaming.driver import gate_stream
 
 REAL, MODEL = "real", "model"

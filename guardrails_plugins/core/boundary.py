@@ -8,20 +8,19 @@ An answer never changes when more text arrives: a rule that cannot know yet says
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import regex
 
-from guardrails_plugins.core.citations import BLANK_CHARS
-from guardrails_plugins.core.lexicon import Lexicon
+from guardrails_plugins.core.candidate import (
+    Candidate,
+    first_letter,
+    longest_abbreviation,
+    next_word,
+    opening,
+    token_before,
+)
 from guardrails_plugins.core.sentence import Rule
-
-WORD_LOOKAHEAD = 32
-"""Code points of the next word that are looked at, at most (SPEC 0.7)."""
-ABBREVIATION_LOOKBACK = 32
-"""Code points before a dot in which an abbreviation can stand."""
 
 FAR = 8
 """Code points from a sentence's start behind which a dot cannot be that of a list marker."""
@@ -40,32 +39,6 @@ class Answer(enum.Enum):
     NEED_MORE = "need_more"
 
 
-@dataclass(slots=True)
-class Candidate:
-    """A run of terminators and its surroundings; positions lie in `text`.
-
-    `first`: the sentence's first character; `body`: the first one behind a list marker;
-    `start`: the run's first terminator; `run`: the terminators; `closers`: what closes behind
-    them; `next`: the first character that is neither whitespace nor marker; `marked`: markers
-    follow the run; `newlines`: a line break stands between the run and `next` (two always end it).
-    """
-
-    text: str
-    first: int
-    body: int
-    start: int
-    run: str
-    closers: str
-    next: int
-    marked: bool
-    newlines: bool
-    lexicon: Lexicon
-    rule: Rule = Rule.TERMINATOR
-
-
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]++(?:['’\-‐‑\u200c][\p{L}\p{M}\p{N}]++)*+")
-_SKIPPED = re.compile(r"[*_\"'“”„«»‘’‹›(\[（「『¿¡]*+")
-_BEFORE_DOT = regex.compile(r"(?r)[\p{L}\p{M}\p{N}.'’\-‐‑/&\u200c\u200e\u200f]*+")
 _INITIALS = regex.compile(r"(?:\p{Lu}\p{M}*+\.[‐-]?+)++")
 # Where letters have no case: a letter of the Arabic script, a bare Devanagari letter (one with a
 # vowel sign may be a word, as था is), or several of either joined by dots.
@@ -74,21 +47,6 @@ _CASELESS_INITIAL = regex.compile(
 )
 _ORDINAL_NUMBER = regex.compile(r"(?r)(?<![\p{L}\p{N}.,])\p{Nd}{1,3}+")
 _LIST_NUMBER = regex.compile(r"(?:\*\*|__|\*|_)?+(?:\p{Nd}{1,4}+|\p{L}\p{M}?|[ivxIVX]{1,4})")
-
-
-def next_word(c: Candidate) -> str | None:
-    """The word that begins behind the whitespace (quotes and emphasis skipped); None while it may go on."""
-    skipped = _SKIPPED.match(c.text, c.next, c.next + WORD_LOOKAHEAD)
-    start = skipped.end() if skipped is not None else c.next
-    limit = c.next + WORD_LOOKAHEAD
-    found = _WORD.match(c.text, start, limit)
-    end = found.end() if found is not None else start
-    if end >= len(c.text) and end < limit:
-        return None
-    # An inner apostrophe or hyphen may still turn out to be inner.
-    if end + 1 >= len(c.text) and end < limit and c.text[end] in "'’-‐‑\u200c":
-        return None
-    return found.group() if found is not None else ""
 
 
 def list_marker(c: Candidate) -> Answer | None:
@@ -121,7 +79,7 @@ def lower_case(c: Candidate) -> Answer | None:
     char = c.text[c.next]
     if char not in "*_":
         return Answer.NO_BREAK if char.islower() else None
-    letter = _first_letter(c)
+    letter = first_letter(c)
     if letter is None:
         return Answer.NEED_MORE
     return Answer.NO_BREAK if letter.islower() else None
@@ -136,7 +94,7 @@ def abbreviation(c: Candidate) -> Answer | None:
     spaced = _spaced(c, token)
     if spaced is not None:
         return spaced
-    whole = _longest(c, token)
+    whole = longest_abbreviation(c, token)
     if whole in known.never_final:
         return None if c.marked else Answer.NO_BREAK
     if c.newlines or c.marked:
@@ -179,9 +137,9 @@ def closing_bracket(c: Candidate) -> Answer | None:
     c.rule = Rule.CLOSER
     if c.marked:
         return Answer.BREAK
-    if _opening(c) not in ("(", "[", "{", "（", "［"):
+    if opening(c) not in ("(", "[", "{", "（", "［"):
         return Answer.NO_BREAK
-    letter = _first_letter(c)
+    letter = first_letter(c)
     if letter is None:
         return Answer.NEED_MORE
     return Answer.BREAK if letter.isalpha() and not letter.islower() else Answer.NO_BREAK
@@ -196,14 +154,14 @@ def closing_quote(c: Candidate) -> Answer | None:
     c.rule = Rule.CLOSER
     if c.marked:
         return Answer.BREAK
-    letter = _first_letter(c)
+    letter = first_letter(c)
     if letter is None:
         return Answer.NEED_MORE
     if letter.isupper():
         return Answer.BREAK
     if letter.islower() or not letter.isalpha():
         return Answer.NO_BREAK
-    return Answer.BREAK if _opening(c) in tuple("\"'“„«»‘”") else Answer.NO_BREAK
+    return Answer.BREAK if opening(c) in tuple("\"'“„«»‘”") else Answer.NO_BREAK
 
 
 def terminator(c: Candidate) -> Answer | None:
@@ -253,26 +211,6 @@ def is_plain(text: str, first: int, dot: int, endings: frozenset[str]) -> bool:
     return text[dot - 1] == "]" or text[dot - 4 : dot].isdigit()  # four digits are no ordinal
 
 
-def token_before(text: str, first: int, dot: int) -> str:
-    """The word that ends with the dot at `dot`, dot included."""
-    found = _BEFORE_DOT.match(text, max(first, dot - ABBREVIATION_LOOKBACK), dot)
-    start = found.start() if found is not None else dot
-    return text[start : dot + 1].lstrip("'’-‐‑/&")
-
-
-def _longest(c: Candidate, token: str) -> str:
-    """The token with the words before it, where together they are one listed abbreviation (``и т. д.``)."""
-    known = c.lexicon
-    start = c.start + 1 - len(token)
-    before = c.text[max(c.first, start - ABBREVIATION_LOOKBACK) : start].replace("\u00a0", " ").replace("\u202f", " ")
-    parts = before.rstrip(" ").rsplit(" ", 3) if before.endswith(" ") else []
-    for count in range(len(parts), 0, -1):
-        whole = " ".join([*parts[-count:], token]).lstrip('(«"“„[*_')
-        if whole in known.never_final or whole in known.may_end or whole in known.before_number:
-            return whole
-    return token
-
-
 def _spaced(c: Candidate, token: str) -> Answer | None:
     """``z.`` of ``z. B.``: the dot is inside an abbreviation written with blanks."""
     if c.newlines or c.marked:
@@ -320,17 +258,3 @@ def _opens(word: str, openers: frozenset[str]) -> bool:
         return True
     head, apostrophe, _ = word.replace("’", "'").partition("'")
     return bool(apostrophe) and f"{head}'" in openers
-
-
-def _opening(c: Candidate) -> str:
-    """The sentence's first character behind a list marker, blanks and emphasis."""
-    return c.text[c.body : c.body + WORD_LOOKAHEAD].lstrip(BLANK_CHARS + "*_")[:1]
-
-
-def _first_letter(c: Candidate) -> str | None:
-    """The character behind the quotes and emphasis at `next`; None while it has not arrived, "" behind too many."""
-    skipped = _SKIPPED.match(c.text, c.next, c.next + WORD_LOOKAHEAD)
-    at = skipped.end() if skipped is not None else c.next
-    if at >= c.next + WORD_LOOKAHEAD:
-        return ""
-    return c.text[at] if at < len(c.text) else None

@@ -7,67 +7,30 @@ Timeline of ``It opens [S1]. Fees ended in 2019 [S1]. More`` over a source witho
     ". F"            "F"                           text "It opens.", open
     "ees … [S1]. M"  (dropped)                     text "", withheld, value_unsupported
 
-The states and what moves them stand in `TRANSITIONS`; a pair that is not there is an error.
+The states and what moves them stand in `core.states`.
 """
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from guardrails_plugins.core.citations import marker_style
 from guardrails_plugins.core.endings import Ending, ending_of, is_finished
 from guardrails_plugins.core.errors import FrameError, PolicyError, StreamClosedError
 from guardrails_plugins.core.judge import Judge, Prepared, broken
 from guardrails_plugins.core.languages.profile import load_profile, resolve_language
-from guardrails_plugins.core.outcome import (
-    STOPPED_STATES,
-    Code,
-    GateOutcome,
-    ReleasedSentence,
-    State,
-    Violation,
-)
+from guardrails_plugins.core.outcome import STOPPED_STATES, Code, GateOutcome, ReleasedSentence, State, Violation
 from guardrails_plugins.core.policy import GatePolicy
 from guardrails_plugins.core.refusal import RefusalToken
 from guardrails_plugins.core.sentence import Kind, Sentence, Span
 from guardrails_plugins.core.sources import Source, SourceIndex
 from guardrails_plugins.core.splitter import SentenceSplitter
+from guardrails_plugins.core.states import NOTICE_OF, TRANSITIONS, Event
 
 MAX_HELD_LEAD_INS = 4
 """Lead-in lines that may wait for one list item (nested lists). A bound keeps memory bounded."""
-
-
-class Event(enum.StrEnum):
-    """What can happen to a stream."""
-
-    PASSED = "passed"
-    VIOLATED = "violated"
-    REFUSAL = "refusal"
-    BROKE = "broke"
-    ENDED = "ended"
-    CUT = "cut"
-    FILTERED = "filtered"
-
-
-TRANSITIONS: Mapping[tuple[State, Event], State] = {
-    (State.OPEN, Event.PASSED): State.OPEN,
-    (State.OPEN, Event.VIOLATED): State.WITHHELD,
-    (State.OPEN, Event.REFUSAL): State.REFUSED,
-    (State.OPEN, Event.BROKE): State.FAILED,
-    (State.OPEN, Event.ENDED): State.COMPLETED,
-    (State.OPEN, Event.CUT): State.TRUNCATED,
-    (State.OPEN, Event.FILTERED): State.WITHHELD,
-}
-
 _NOTHING = GateOutcome()
 _PASSED = Event.PASSED
-_NOTICE_OF = {
-    State.WITHHELD: "withheld",
-    State.REFUSED: "refused",
-    State.TRUNCATED: "truncated",
-    State.FAILED: "error",
-}
 
 
 class SentenceGate:
@@ -318,7 +281,7 @@ class SentenceGate:
             )
 
     def _notice(self) -> str:
-        name = _NOTICE_OF[self._state]
+        name = NOTICE_OF[self._state]
         text: str = self.policy.notices.get(name) or getattr(self.profile.notices, name)
         return text
 
@@ -334,29 +297,3 @@ class SentenceGate:
 
     def _begins(self, shown: str) -> bool:
         return shown.lstrip().startswith(self._refusal.token)
-
-
-def check_text(
-    text: str,
-    sources: Iterable[str | Source] | SourceIndex,
-    *,
-    language: str = "en",
-    policy: GatePolicy | None = None,
-    question: str | None = None,
-    finish_reason: str = "stop",
-) -> GateOutcome:
-    """Judge a whole text: the same machine, fed everything and then finished.
-
-    The outcome is that of the whole stream: all released text and sentences, all violations
-    up to the stop. Raises what `SentenceGate` raises.
-    """
-    gate = SentenceGate(sources, language=language, policy=policy, question=question)
-    first = gate.feed(text)
-    if first.stopped:
-        return first
-    last = gate.finish(finish_reason)
-    return last._replace(
-        text=first.text + last.text,
-        violations=first.violations + last.violations,
-        sentences=first.sentences + last.sentences,
-    )

@@ -11,25 +11,25 @@ import re
 
 from guardrails_plugins.core.absorb import TAIL, absorb
 from guardrails_plugins.core.bound import cut_position
-from guardrails_plugins.core.boundary import CJK_TERMINATORS, DOTS, Answer, Candidate, is_plain, judge
-from guardrails_plugins.core.citations import BLANKS, OPENERS, marker_style
+from guardrails_plugins.core.boundary import CJK_TERMINATORS, DOTS, Answer, is_plain, judge
+from guardrails_plugins.core.candidate import Candidate
+from guardrails_plugins.core.citations import OPENERS, marker_style
 from guardrails_plugins.core.lexicon import lexicon
 from guardrails_plugins.core.lines import (
     STEP_WORD_CHARS,
+    ends_strongly,
     is_bold_line,
     item_prefix,
     line_kind,
     starts_structure,
     step_heads,
 )
-from guardrails_plugins.core.marks import CLOSERS, LINE_BREAK, TERMINATORS
-from guardrails_plugins.core.quotes import QUOTE_SEARCH, QuoteState
+from guardrails_plugins.core.marks import LINE_BREAK, TERMINATORS
+from guardrails_plugins.core.quotes import QUOTE_SEARCH, QuoteState, behind_guillemet
 from guardrails_plugins.core.sentence import Kind, Rule, Sentence, Span
 
 _NOT_BLANK_SEARCH = re.compile(r"\S").search
 _EVENT_SEARCH = re.compile(rf"[{TERMINATORS}]++|[\n\r]").search
-_SPACED_GUILLEMET = re.compile(rf"[{BLANKS}]{{1,2}}»")
-_STRONG_END = re.compile(rf"(?:[{TERMINATORS}:：][{CLOSERS}」』】》]*+|[\]］】])[*_]*+$")
 _CJK = frozenset(CJK_TERMINATORS)
 # Looking a member up in an enum costs as much as ten local names.
 _PROSE, _TERMINATOR, _CJK_TERMINATOR, _BOUND = Kind.PROSE, Rule.TERMINATOR, Rule.CJK_TERMINATOR, Rule.BOUND
@@ -200,7 +200,7 @@ class Held:
             found = TAIL.match(text, end)
             tail = found.end() if found is not None else end
             if "»" in text[tail : tail + 3]:
-                tail = self._spaced_guillemet(tail)
+                tail = behind_guillemet(text, self.first, tail)
             if tail > self.bound:  # what closes here runs over the bound, however much more of it comes
                 return self._cut()
             if tail >= len(text):
@@ -210,13 +210,6 @@ class Held:
                 if marker <= 0:
                     return None if marker < 0 else (end, None)
         return self._resolve(start, end, tail, cjk)
-
-    def _spaced_guillemet(self, tail: int) -> int:
-        """French sets a blank before the closing guillemet (``? »``): it closes all the same."""
-        text, first = self.text, self.first
-        spaced = _SPACED_GUILLEMET.match(text, tail)
-        opened = text.count("«", first, tail) > text.count("»", first, tail)
-        return spaced.end() if spaced is not None and opened else tail
 
     def _resolve(self, start: int, end: int, tail: int, cjk: bool) -> tuple[int, Rule | None] | None:
         """Markers after the terminator belong to its sentence; then the rules decide."""
@@ -264,7 +257,7 @@ class Held:
         last, upto, newlines = absorbed
         if newlines > 1:
             return last, Rule.BLANK_LINE
-        if self._ends_strongly(last):
+        if ends_strongly(text, self.first, last, self.style, self.false_dot):
             return last, Rule.NEWLINE
         if self.kind is not Kind.PROSE or self._is_heading(line):
             if self.kind is Kind.PROSE:
@@ -274,16 +267,6 @@ class Held:
         if structured is None:
             return None
         return (last, Rule.STRUCTURE) if structured else (max(upto, at + 1), None)
-
-    def _ends_strongly(self, end: int) -> bool:
-        """Whether the line that ends at `end` ended in a terminator, a marker or a colon."""
-        line = self.text[max(self.first, end - 64) : end].rstrip()
-        found = _STRONG_END.search(line)
-        if found is None:
-            return False
-        if line[found.start()] in "]］】":
-            return any(m.span.end >= len(line) - len(line[found.start() + 1 :]) for m in self.style.find(line))
-        return self.false_dot < 0 or self.text[self.false_dot + 1 : end].strip() != ""
 
     def _is_heading(self, line: str) -> bool:
         if not line or "\n" in line:

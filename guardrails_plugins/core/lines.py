@@ -7,8 +7,9 @@ import re
 
 import regex
 
-from guardrails_plugins.core.citations import BLANK_CHARS, BLANKS
+from guardrails_plugins.core.citations import BLANK_CHARS, BLANKS, MarkerStyle
 from guardrails_plugins.core.languages.profile import load_profile
+from guardrails_plugins.core.marks import CLOSERS, TERMINATORS
 from guardrails_plugins.core.sentence import Kind
 
 _B = f"[{BLANKS}]"
@@ -23,6 +24,7 @@ _LETTERED = regex.compile(rf"(?:\*\*|__)?(?:[(（]?\p{{L}}\p{{M}}?[)）])(?:\*\*
 _HEADING = re.compile(rf"#{{1,6}}+(?:{_B}|$)")
 _FENCE = re.compile(r"```|~~~")
 _BOLD_LINE = re.compile(rf"(?:\*\*[^*\n\r]++\*\*|__[^_\n\r]++__):?{_B}*+")
+_STRONG_END = re.compile(rf"(?:[{TERMINATORS}:：][{CLOSERS}」』】》]*+|[\]］】])[*_]*+$")
 
 STEP_WORD_CHARS = 16
 """Code points in which a step word (``Step``, ``Schritt``) is looked for."""
@@ -99,6 +101,18 @@ def line_kind(text: str, position: int) -> Kind:
 def is_bold_line(line: str) -> bool:
     """Whether a line is wholly bold, and so a heading."""
     return _BOLD_LINE.fullmatch(line) is not None
+
+
+def ends_strongly(text: str, first: int, end: int, style: MarkerStyle, false_dot: int) -> bool:
+    """Whether the line that ends at `end`, of a sentence that begins at `first`, ended in a terminator, a
+    marker or a colon; a dot at `false_dot` is that of an abbreviation."""
+    line = text[max(first, end - 64) : end].rstrip()
+    found = _STRONG_END.search(line)
+    if found is None:
+        return False
+    if line[found.start()] in "]］】":
+        return any(m.span.end >= len(line) - len(line[found.start() + 1 :]) for m in style.find(line))
+    return false_dot < 0 or text[false_dot + 1 : end].strip() != ""
 
 
 def starts_structure(text: str, position: int, last_number: int, language: str) -> bool | None:

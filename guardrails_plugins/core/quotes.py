@@ -1,15 +1,17 @@
-"""Quotations and titles around Chinese and Japanese terminators."""
+"""Quotations: titles around Chinese and Japanese terminators, and the spaced guillemets of French."""
 
 from __future__ import annotations
 
 import re
 
+from guardrails_plugins.core.citations import BLANKS
 from guardrails_plugins.core.marks import TERMINATORS
 
 _PAIRS = {"「": "」", "『": "』", "“": "”", "‘": "’", "《": "》", "〈": "〉", "（": "）", "(": ")"}
 _CLOSERS = {close: opener for opener, close in _PAIRS.items()}
 _QUOTE = re.compile(r"[「」『』“”‘’《》〈〉（）()]")
 QUOTE_SEARCH = _QUOTE.search
+_SPACED_GUILLEMET = re.compile(rf"[{BLANKS}]{{1,2}}»")
 TITLES = "《〈"
 COMMAS = "，、,"
 _TERMINATORS = frozenset(TERMINATORS)
@@ -61,3 +63,10 @@ class QuoteState:
             elif _CLOSERS[char] in self._open:
                 del self._open[self._open.index(_CLOSERS[char]) :]
         self._read = position
+
+
+def behind_guillemet(text: str, first: int, tail: int) -> int:
+    """French sets a blank before the closing guillemet (``? »``): it closes all the same. `tail` where none does."""
+    spaced = _SPACED_GUILLEMET.match(text, tail)
+    opened = text.count("«", first, tail) > text.count("»", first, tail)
+    return spaced.end() if spaced is not None and opened else tail

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from guardrails_plugins.core.errors import GateError
-from guardrails_plugins.core.gate import check_text
 from guardrails_plugins.core.outcome import State, Violation
 from guardrails_plugins.core.policy import GatePolicy
 from guardrails_plugins.core.sources import SourceIndex
+from guardrails_plugins.core.whole import check_text
 from guardrails_plugins.replay.records import Line, Recording, RecordingError, parse
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from guardrails_plugins.core.errors import GateError
-from guardrails_plugins.core.gate import check_text
 from guardrails_plugins.core.languages.profile import load_profile
 from guardrails_plugins.core.policy import GatePolicy
 from guardrails_plugins.core.sources import SourceIndex
 from guardrails_plugins.core.splitter import SentenceSplitter
+from guardrails_plugins.core.whole import check_text
 from guardrails_plugins.server.retrieval import stem_of, terms
 
 MAX_SENTENCES = 4

@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from guardrails_plugins import GatePolicy, SentenceGate, SentenceSplitter
 from guardrails_plugins.core.errors import FinishReasonError, FrameError, PolicyError, StreamClosedError
-from guardrails_plugins.core.gate import TRANSITIONS, Event
 from guardrails_plugins.core.outcome import STOPPED_STATES, Code, State
 from guardrails_plugins.core.sentence import Sentence
+from guardrails_plugins.core.states import TRANSITIONS, Event
 
 SOURCES = ["The hall opened in 1998 and has 412 seats."]
 PASSES = "The hall has 412 seats [S1]. "

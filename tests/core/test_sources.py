@@ -65,7 +65,8 @@ def test_reprs_carry_no_text() -> None:
     profile = load_profile("en")
     prepared = Judge(index, GatePolicy(), profile, RefusalToken(None), None).prepare(sentence)
     values = extract(secret, profile, equivalences=frozenset())
-    for thing in (index, splitter, sentence, strip(secret, style), prepared, prepared.context, *values):
+    readings = [reading for value in values for reading in value.readings]
+    for thing in (index, splitter, sentence, strip(secret, style), prepared, prepared.context, *values, *readings):
         assert "4321" not in repr(thing)
         assert "euros" not in str(thing)
 

@@ -12,8 +12,8 @@ from guardrails_plugins.adapters.guardrails_ai.metadata import Request
 from guardrails_plugins.adapters.guardrails_ai.report import GateReport
 from guardrails_plugins.adapters.guardrails_ai.results import failed, passed, whole_text_fix
 from guardrails_plugins.adapters.guardrails_ai.session import Settings
-from guardrails_plugins.core.gate import check_text
 from guardrails_plugins.core.outcome import GateOutcome, State, Violation
+from guardrails_plugins.core.whole import check_text
 
 
 def judge_whole(value: Any, request: Request, settings: Settings) -> ValidationResult:

@@ -43,9 +43,10 @@ def may_hold_link(text: str) -> bool:
 
 
 def find_links(text: str, endings: frozenset[str]) -> Iterator[Link]:
-    """All links of a text in order; `endings` are the domain endings that make a bare domain one."""
-    if not may_hold_link(text):
-        return
+    """All links of a text in order; `endings` are the domain endings that make a bare domain one.
+
+    Ask `may_hold_link` first: most texts hold none, and this searches at every character.
+    """
     for match in _LINK.finditer(text):
         start, raw = match.start(), match.group()
         if match.group("email"):

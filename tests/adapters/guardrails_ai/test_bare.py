@@ -19,7 +19,7 @@ from guardrails_plugins.adapters.guardrails_ai import (
     gate_report,
     sentence_stream,
 )
-from guardrails_plugins.core.gate import check_text
+from guardrails_plugins.core.whole import check_text
 from tests.adapters.guardrails_ai.support import (
     ANSWERS,
     EN,

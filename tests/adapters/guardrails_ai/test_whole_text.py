@@ -17,8 +17,8 @@ from guardrails_plugins.adapters.guardrails_ai import (
     sentence_stream,
 )
 from guardrails_plugins.adapters.guardrails_ai.kinds import RULES
-from guardrails_plugins.core.gate import check_text
 from guardrails_plugins.core.outcome import Code
+from guardrails_plugins.core.whole import check_text
 from tests.adapters.guardrails_ai.support import EN, INVENTED, MESSAGES, Provider
 
 pytestmark = pytest.mark.framework
