@@ -1,18 +1,22 @@
 """Generated answers in ten languages: the same result for every cutting, exact text, nothing blocked shown.
 
-    python benchmarks/fuzz.py [--cases 1000000] [--seed 1]
+    python benchmarks/fuzz.py [--cases 1000000] [--seed 1] [--corpus tests/cases]
 
 Each case is a text of words, values, markers, quotes, lists and hostile characters, with a random
-bound (20 to 1,000), fed whole and in random pieces to a splitter and to a gate. Prints the first
-cases that differ, then the count. Exit code 1 when any did.
+bound (20 to 1,000), fed whole and in random pieces to a splitter and to a gate. With `--corpus`
+every second text is one of the case files' (JSON Lines), spliced and damaged. Prints the first cases
+that differ, then the count. Exit code 1 when any did.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
 import regex
 
@@ -98,6 +102,25 @@ def text(chance: random.Random, language: str) -> str:
     return "".join(parts)
 
 
+def corpus(folder: Path) -> list[str]:
+    """The texts of all case files under a folder."""
+    lines = [line for file in sorted(folder.rglob("*.jsonl")) for line in file.read_text(encoding="utf-8").splitlines()]
+    return [value for line in lines if line for value in json.loads(line).values() if isinstance(value, str)]
+
+
+def damaged(chance: random.Random, texts: Sequence[str]) -> str:
+    """Parts of one to three texts joined, with slices left out, doubled or replaced."""
+    whole = ""
+    for found in chance.sample(texts, chance.randint(1, 3)):
+        start = chance.choice((0, 0, chance.randint(0, len(found))))
+        whole += found[start : start + 400] + chance.choice(GLUE)
+    for _ in range(chance.randint(0, 4)):
+        at, size = chance.randint(0, len(whole)), chance.choice((0, 1, 1, 2, 5))
+        new = chance.choice(("", whole[at : at + size] * 2, chance.choice(ENDS + MARKERS + ODD + GLUE)))
+        whole = whole[:at] + new + whole[at + size :]
+    return whole
+
+
 def cut(chance: random.Random, whole: str) -> list[str]:
     """The text in random pieces, empty ones among them."""
     if chance.random() < 0.3:
@@ -133,10 +156,11 @@ def judge(
     return shown + outcome.text, violations + outcome.violations, str(gate.state)
 
 
-def case(chance: random.Random, indexes: dict[str, SourceIndex]) -> str | None:
-    """Run one case; what is wrong with it, or None."""
+def case(chance: random.Random, indexes: dict[str, SourceIndex], texts: Sequence[str] = ()) -> str | None:
+    """Run one case; what is wrong with it, or None. `texts`: see `damaged`."""
     language = chance.choice(LANGUAGES)
-    whole, bound = text(chance, language), chance.choice((20, 33, 64, 128, 400, 1000))
+    whole = damaged(chance, texts) if texts and chance.random() < 0.5 else text(chance, language)
+    bound = chance.choice((20, 33, 64, 128, 400, 1000))
     pieces = cut(chance, whole)
     once, again = split([whole], language, bound), split(pieces, language, bound)
     if once != again:
@@ -163,11 +187,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--corpus", type=Path, metavar="DIR", help="case files whose texts are damaged")
     args = parser.parse_args()
     indexes = {code: SourceIndex([" ".join(words), "Hall 412 1998"], language=code) for code, words in WORDS.items()}
+    texts = corpus(args.corpus) if args.corpus else []
+    if args.corpus and not texts:
+        parser.error(f"{args.corpus} holds no case files (*.jsonl); in a checkout they are in tests/cases")
     chance, failed, start = random.Random(args.seed), 0, time.monotonic()
     for number in range(1, args.cases + 1):
-        wrong = case(chance, indexes)
+        wrong = case(chance, indexes, texts)
         if wrong is not None:
             failed += 1
             if failed <= 20:

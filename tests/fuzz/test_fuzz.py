@@ -20,6 +20,7 @@ from guardrails_plugins.core.languages.profile import LANGUAGES, load_profile
 from guardrails_plugins.core.normalize import fold
 from guardrails_plugins.core.values import EQUIVALENCES, extract
 from guardrails_plugins.streaming.frames import FrameReader
+from tests import case_files
 
 CASES = int(os.environ.get("SENTENCE_GATE_FUZZ_CASES", "3000"))
 WILD = st.text(
@@ -48,8 +49,9 @@ def _fuzz() -> ModuleType:
 def test_every_cutting_gives_the_same_result(seed: int) -> None:
     fuzz = _fuzz()
     indexes = {code: SourceIndex([" ".join(words)], language=code) for code, words in fuzz.WORDS.items()}
-    chance = random.Random(seed)
-    wrong = [found for found in (fuzz.case(chance, indexes) for _ in range(CASES // 4)) if found is not None]
+    chance, texts = random.Random(seed), fuzz.corpus(case_files.CASES)
+    assert len(texts) > 1000
+    wrong = [found for found in (fuzz.case(chance, indexes, texts) for _ in range(CASES // 4)) if found is not None]
     assert wrong == []
 
 
