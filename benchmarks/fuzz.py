@@ -133,9 +133,9 @@ def cut(chance: random.Random, whole: str) -> list[str]:
     return pieces
 
 
-def split(pieces: list[str], language: str, bound: int) -> list[tuple[object, ...]]:
+def split(pieces: list[str], language: str, bound: int, style: str) -> list[tuple[object, ...]]:
     """All sentences of the pieces, as plain tuples."""
-    splitter = SentenceSplitter(language, max_chars=bound)
+    splitter = SentenceSplitter(language, max_chars=bound, marker=style)
     found = [s for piece in pieces for s in splitter.feed(piece)]
     rest = splitter.flush()
     return [tuple(s) for s in (found if rest is None else [*found, rest])]
@@ -160,26 +160,33 @@ def case(chance: random.Random, indexes: dict[str, SourceIndex], texts: Sequence
     """Run one case; what is wrong with it, or None. `texts`: see `damaged`."""
     language = chance.choice(LANGUAGES)
     whole = damaged(chance, texts) if texts and chance.random() < 0.5 else text(chance, language)
-    bound = chance.choice((20, 33, 64, 128, 400, 1000))
+    bound, style = chance.choice(BOUNDS), chance.choice(STYLES)
+    whole = whole.replace("[S", style[: style.index("{")])
     pieces = cut(chance, whole)
-    once, again = split([whole], language, bound), split(pieces, language, bound)
+    once, again = split([whole], language, bound, style), split(pieces, language, bound, style)
     if once != again:
-        return f"split differs: {language} {bound} {whole!r} {pieces!r}"
+        return f"split differs: {language} {bound} {style} {whole!r} {pieces!r}"
     if "".join(str(s[1]) for s in once) != whole:
-        return f"raws do not join: {language} {bound} {whole!r}"
-    policy = GatePolicy(max_chars=bound)
+        return f"raws do not join: {language} {bound} {style} {whole!r}"
+    policy = GatePolicy(max_chars=bound, marker=style)
     one, two = judge([whole], indexes[language], language, policy), judge(pieces, indexes[language], language, policy)
     if one != two:
-        return f"judgement differs: {language} {bound} {whole!r} {pieces!r}"
+        return f"judgement differs: {language} {bound} {style} {whole!r} {pieces!r}"
     if CANARY in one[0] or REFUSAL.search(one[0]):
-        return f"shown although blocked: {language} {bound} {whole!r}"
-    flagged = judge(pieces, indexes[language], language, SHADOWS[bound])
-    if flagged[2] == "completed" and flagged[0] != strip_markers(whole):
-        return f"text altered: {language} {bound} {whole!r}"
+        return f"shown although blocked: {language} {bound} {style} {whole!r}"
+    flagged = judge(pieces, indexes[language], language, SHADOWS[bound, style])
+    if flagged[2] == "completed" and flagged[0] != strip_markers(whole, marker=style):
+        return f"text altered: {language} {bound} {style} {whole!r}"
     return None
 
 
-SHADOWS = {n: GatePolicy(max_chars=n, refusal_token=None).shadow() for n in (20, 33, 64, 128, 400, 1000)}
+BOUNDS = (20, 33, 64, 128, 400, 1000)
+STYLES = ("[S{n}]", "[S{n}]", "[{n}]", "[^{n}]")
+SHADOWS = {
+    (bound, style): GatePolicy(max_chars=bound, marker=style, refusal_token=None).shadow()
+    for bound in BOUNDS
+    for style in STYLES
+}
 
 
 def main() -> int:
