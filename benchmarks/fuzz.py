@@ -162,20 +162,26 @@ def case(chance: random.Random, indexes: dict[str, SourceIndex], texts: Sequence
     whole = damaged(chance, texts) if texts and chance.random() < 0.5 else text(chance, language)
     bound, style = chance.choice(BOUNDS), chance.choice(STYLES)
     whole = whole.replace("[S", style[: style.index("{")])
-    pieces = cut(chance, whole)
+    return difference(whole, cut(chance, whole), indexes[language], language, bound, style)
+
+
+def difference(whole: str, pieces: list[str], index: SourceIndex, language: str, bound: int, style: str) -> str | None:
+    """What is wrong with a text, whole and in pieces, or None."""
     once, again = split([whole], language, bound, style), split(pieces, language, bound, style)
     if once != again:
         return f"split differs: {language} {bound} {style} {whole!r} {pieces!r}"
     if "".join(str(s[1]) for s in once) != whole:
         return f"raws do not join: {language} {bound} {style} {whole!r}"
     policy = GatePolicy(max_chars=bound, marker=style)
-    one, two = judge([whole], indexes[language], language, policy), judge(pieces, indexes[language], language, policy)
+    one, two = judge([whole], index, language, policy), judge(pieces, index, language, policy)
     if one != two:
         return f"judgement differs: {language} {bound} {style} {whole!r} {pieces!r}"
     if CANARY in one[0] or REFUSAL.search(one[0]):
         return f"shown although blocked: {language} {bound} {style} {whole!r}"
-    flagged = judge(pieces, indexes[language], language, SHADOWS[bound, style])
-    if flagged[2] == "completed" and flagged[0] != strip_markers(whole, marker=style):
+    flagged = judge(pieces, index, language, SHADOWS[bound, style])
+    # Inline code that a boundary cuts is judged sentence by sentence: a bare marker in its rest is one.
+    code = style != STYLES[0] and "`" in whole
+    if flagged[2] == "completed" and not code and flagged[0] != strip_markers(whole, marker=style):
         return f"text altered: {language} {bound} {style} {whole!r}"
     return None
 

@@ -38,6 +38,7 @@ _BLANKS = re.compile(rf"[{BLANKS}]*+")
 _APART = frozenset(("", *" .,;:!?。，、；：！？؟۔।\n"))
 """What shows, right behind a marker, that it stands between no two letters or digits."""
 _INLINE_CODE = re.compile(r"`[^`\n]++`")
+_FENCE_LINE = re.compile(rf"^[{BLANKS}]*+(?:```|~~~)", re.MULTILINE)
 _LOOK_ALIKE = regex.compile(
     rf"(?<![\p{{L}}\p{{M}}])[\[［【〔⟦][\s{BLANKS}]*+\^?+\p{{L}}{{0,10}}+[\s.:#№^_-]{{0,3}}+\p{{Nd}}++"
     rf"(?:\s{{0,2}}+[,;，、–-]\s{{0,2}}+\p{{L}}{{0,10}}+\s{{0,2}}+\p{{Nd}}++){{0,20}}+\s{{0,3}}+[\]］】〕⟧](?!\()"
@@ -131,21 +132,19 @@ class MarkerStyle:
             match = self._pattern.match(text, at)
             return [self._marker(text, [match], 0)] if match is not None and text[match.end() - 1] == "]" else []
         matches = [m for m in self._pattern.finditer(text) if _paired(text, m)]
-        if self.bare and "`" in text:
-            skipped = self._code_spans(text)
+        if self.bare:
+            skipped = _code_spans(text)
             matches = [m for m in matches if not _within(m.start(), skipped)]
         return [self._marker(text, matches, i) for i in range(len(matches))]
 
-    def look_alikes(self, shown: str) -> list[Span]:
-        """Spans in a shown text that a reader would take for a marker although they are none."""
+    def look_alikes(self, shown: str, *, code: bool = False) -> list[Span]:
+        """Spans in a shown text that a reader would take for a marker although they are none; `code`: see `find`."""
         if not ("[" in shown or "［" in shown or "【" in shown or "〔" in shown or "⟦" in shown):
             return []
-        skipped = self._code_spans(shown)
+        if self.bare and code:
+            return []
+        skipped = _code_spans(shown) if self.bare else []
         return [Span(*m.span()) for m in self._look_alikes.finditer(shown) if not _within(m.start(), skipped)]
-
-    def _code_spans(self, text: str) -> list[tuple[int, int]]:
-        """Inline code, in which a style without a letter has no markers."""
-        return [m.span() for m in _INLINE_CODE.finditer(text)] if self.bare and "`" in text else []
 
     def _marker(self, text: str, matches: list[re.Match[str]], i: int) -> Marker:
         start, end = matches[i].span()
@@ -242,6 +241,13 @@ def _forms(char: str) -> str:
     forms = {char, char.lower(), char.upper()}
     forms |= {chr(ord(c) + 0xFEE0) for c in forms if "!" <= c <= "~"}
     return "".join(re.escape(c) for c in sorted(forms))
+
+
+def _code_spans(text: str) -> list[tuple[int, int]]:
+    """Inline code and fenced blocks, in which a style without a letter has no markers."""
+    spans = [m.span() for m in _INLINE_CODE.finditer(text)] if "`" in text else []
+    fences = [m.start() for m in _FENCE_LINE.finditer(text)] if "```" in text or "~~~" in text else []
+    return spans + list(zip(fences[::2], [*fences[1::2], len(text)], strict=False))
 
 
 def _within(position: int, spans: list[tuple[int, int]]) -> bool:

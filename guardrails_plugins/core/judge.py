@@ -88,7 +88,7 @@ class Judge:
         """The sentence's context. Moves `position` behind it."""
         start, raw = self.position, sentence.raw
         policy = self._policy
-        markers = self._style.find(sentence.text)
+        markers = self._style.find(sentence.text, code=sentence.kind is _CODE)
         lead = raw.find(sentence.text)
         stripped = strip_found(raw, markers, at_line_start=self._at_line_start, offset=lead)
         self.position = start + len(raw)
@@ -104,7 +104,7 @@ class Judge:
             body,
             tuple(markers),
             self._cited(markers) if markers else _NO_CITED,
-            self._values(body, sentence.item_prefix) if policy.values else (),
+            self._values(body, sentence) if policy.values else (),
             self._index,
             policy,
             self._profile,
@@ -120,18 +120,18 @@ class Judge:
         count = len(self._index)
         return frozenset([n for m in markers for n in m.numbers if 1 <= n <= count])
 
-    def _values(self, body: str, prefix: int) -> tuple[Value, ...]:
+    def _values(self, body: str, sentence: Sentence) -> tuple[Value, ...]:
         policy = self._policy
         values = extract(
             body,
             self._profile,
             equivalences=policy.equivalences,
-            list_prefix=prefix,
+            list_prefix=sentence.item_prefix,
             source_count=len(self._index),
         )
         if values and policy.citations != "off":
             # The digits of what looks like a marker are no value: the marker check speaks of them.
-            posing = self._style.look_alikes(body)
+            posing = self._style.look_alikes(body, code=sentence.kind is _CODE)
             if posing:
                 return tuple(v for v in values if not any(s <= v.span[0] and v.span[1] <= e for s, e in posing))
         return values
@@ -182,7 +182,8 @@ class Judge:
 
     def shown(self, sentence: Sentence) -> str:
         """The shown form of a sentence that is not judged (a fragment at the end)."""
-        return strip(sentence.raw, self._style, at_line_start=self._at_line_start).text
+        code = sentence.kind is _CODE
+        return strip(sentence.raw, self._style, at_line_start=self._at_line_start, code=code).text
 
 
 def broken(span: Span) -> Violation:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from guardrails_plugins.core.checks.base import CheckContext
 from guardrails_plugins.core.citations import marker_style
 from guardrails_plugins.core.outcome import Code, Violation
-from guardrails_plugins.core.sentence import Sentence, Span
+from guardrails_plugins.core.sentence import Kind, Sentence, Span
 
 RULE = "citation_range"
 
@@ -28,7 +28,7 @@ def citation_range(sentence: Sentence, context: CheckContext) -> Iterable[Violat
         span = Span(start + marker.span[0], start + marker.span[1])
         code = Code.CITATION_MALFORMED if marker.malformed else Code.CITATION_OUT_OF_RANGE
         violations.append(Violation(code, span, rule=RULE))
-    posing = marker_style(context.policy.marker).look_alikes(context.shown)
+    posing = marker_style(context.policy.marker).look_alikes(context.shown, code=sentence.kind is Kind.CODE)
     if posing:
         violations += [Violation(Code.CITATION_MALFORMED, context.to_raw(found), rule=RULE) for found in posing]
     return violations
