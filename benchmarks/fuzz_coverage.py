@@ -30,6 +30,7 @@ except ImportError:
 
 with atheris.instrument_imports(include=["guardrails_plugins"]):
     import fuzz
+
     from guardrails_plugins import SourceIndex, normalize
     from guardrails_plugins.core.errors import GateError
     from guardrails_plugins.core.languages.profile import load_profile

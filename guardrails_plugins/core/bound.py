@@ -88,7 +88,7 @@ def _markers(text: str, first: int, bound: int, style: MarkerStyle) -> list[tupl
         at = text.rfind(opener, start, bound + 1)
         if at >= 0 and style.match(text, at) < 0:
             return None
-    return [(s + first, e + first) for s, e in (m.span for m in style.find(text[first : bound + OVERRUN]))]
+    return [(s + first, e + first) for s, e in style.spans(text[first : bound + OVERRUN])]
 
 
 def _is_safe(

@@ -133,9 +133,13 @@ class MarkerStyle:
             return [self._marker(text, [match], 0)] if match is not None and text[match.end() - 1] == "]" else []
         matches = [m for m in self._pattern.finditer(text) if _paired(text, m)]
         if self.bare:
-            skipped = _code_spans(text)
+            skipped = _inline_code(text)
             matches = [m for m in matches if not _within(m.start(), skipped)]
         return [self._marker(text, matches, i) for i in range(len(matches))]
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """The spans of all that has the form of a marker, in code or not: what may close a code span may follow."""
+        return [m.span() for m in self._pattern.finditer(text) if _paired(text, m)]
 
     def look_alikes(self, shown: str, *, code: bool = False) -> list[Span]:
         """Spans in a shown text that a reader would take for a marker although they are none; `code`: see `find`."""
@@ -143,7 +147,7 @@ class MarkerStyle:
             return []
         if self.bare and code:
             return []
-        skipped = _code_spans(shown) if self.bare else []
+        skipped = _inline_code(shown) if self.bare else []
         return [Span(*m.span()) for m in self._look_alikes.finditer(shown) if not _within(m.start(), skipped)]
 
     def _marker(self, text: str, matches: list[re.Match[str]], i: int) -> Marker:
@@ -214,7 +218,12 @@ def strip_found(text: str, markers: Sequence[Marker], *, at_line_start: bool, of
 
 def strip_markers(text: str, *, marker: str = "[S{n}]") -> str:
     """The text as a reader would see it. Raises `MarkerStyleError` for a bad template."""
-    return strip(text, marker_style(marker)).text
+    style = marker_style(marker)
+    markers = style.find(text)
+    if style.bare:
+        fenced = _fenced_code(text)
+        markers = [m for m in markers if not _within(m.span.start, fenced)]
+    return strip_found(text, markers, at_line_start=True).text
 
 
 def _line_cut(text: str, first: int, start: int, end: int, floor: int) -> tuple[int, int]:
@@ -243,11 +252,14 @@ def _forms(char: str) -> str:
     return "".join(re.escape(c) for c in sorted(forms))
 
 
-def _code_spans(text: str) -> list[tuple[int, int]]:
-    """Inline code and fenced blocks, in which a style without a letter has no markers."""
-    spans = [m.span() for m in _INLINE_CODE.finditer(text)] if "`" in text else []
-    fences = [m.start() for m in _FENCE_LINE.finditer(text)] if "```" in text or "~~~" in text else []
-    return spans + list(zip(fences[::2], [*fences[1::2], len(text)], strict=False))
+def _inline_code(text: str) -> list[tuple[int, int]]:
+    return [m.span() for m in _INLINE_CODE.finditer(text)] if "`" in text else []
+
+
+def _fenced_code(text: str) -> list[tuple[int, int]]:
+    """From a line that begins with a fence to the next one, or to the end."""
+    fences = [m.start() for m in _FENCE_LINE.finditer(text)]
+    return list(zip(fences[::2], [*fences[1::2], len(text)], strict=False))
 
 
 def _within(position: int, spans: list[tuple[int, int]]) -> bool:

@@ -118,7 +118,7 @@ class Held:
             return None  # the run may go on
         if text[end] == " " and end + 1 == size:
             return None  # what follows decides
-        if end - start == 1:
+        if end - start == 1 and text[end] not in "*_":  # emphasis may still belong to a list marker
             if self.body < 0:
                 self.classify(start)
             if self.kind in _PLAIN_KINDS:
@@ -184,32 +184,37 @@ class Held:
 
     def _at_terminator(self, start: int, end: int) -> tuple[int, Rule | None] | None:
         text = self.text
+        if not _CJK.isdisjoint(text[start:end]):
+            return self._at_cjk_terminator(start, end)
+        found = TAIL.match(text, end)
+        tail = found.end() if found is not None else end
+        if tail >= len(text):  # what closes here may go on, and may belong to a list marker
+            return self._cut() if tail > self.bound else None
         self.classify(start)
         if self.kind not in _PLAIN_KINDS:
             return end, None
-        cjk = not _CJK.isdisjoint(text[start:end])
-        if cjk:
-            if self.quotes is None:
-                self.quotes = QuoteState()
-            tail = self.quotes.close(text, self.first, start, end)
-            if tail is None:
-                return None
-            if tail < 0:
-                return end, None
-        else:
-            found = TAIL.match(text, end)
-            tail = found.end() if found is not None else end
-            if "»" in text[tail : tail + 3]:
-                tail = behind_guillemet(text, self.first, tail)
-            if tail > self.bound:  # what closes here runs over the bound, however much more of it comes
-                return self._cut()
-            if tail >= len(text):
-                return None
-            if not text[tail].isspace():
-                marker = self.style.match(text, tail)
-                if marker <= 0:
-                    return None if marker < 0 else (end, None)
-        return self._resolve(start, end, tail, cjk)
+        if "»" in text[tail : tail + 3]:
+            tail = behind_guillemet(text, self.first, tail)
+        if tail > self.bound:  # what closes here runs over the bound, however much more of it comes
+            return self._cut()
+        if tail >= len(text):
+            return None
+        if not text[tail].isspace():
+            marker = self.style.match(text, tail)
+            if marker <= 0:
+                return None if marker < 0 else (end, None)
+        return self._resolve(start, end, tail, False)
+
+    def _at_cjk_terminator(self, start: int, end: int) -> tuple[int, Rule | None] | None:
+        self.classify(start)
+        if self.kind not in _PLAIN_KINDS:
+            return end, None
+        if self.quotes is None:
+            self.quotes = QuoteState()
+        tail = self.quotes.close(self.text, self.first, start, end)
+        if tail is None:
+            return None
+        return self._resolve(start, end, tail, True) if tail >= 0 else (end, None)
 
     def _resolve(self, start: int, end: int, tail: int, cjk: bool) -> tuple[int, Rule | None] | None:
         """Markers after the terminator belong to its sentence; then the rules decide."""
@@ -248,9 +253,9 @@ class Held:
         self.classify(at)
         line = text[self.first : at] if self.line_start else text[self.body : at]
         line = line.rsplit("\n", 1)[-1].rsplit("\r", 1)[-1].strip()
-        if self.fence or self.kind is Kind.CODE:
-            return at, Rule.STRUCTURE
         tail = len(text[:at].rstrip()) if at > self.first else at
+        if self.fence or self.kind is Kind.CODE:
+            return tail, Rule.STRUCTURE
         absorbed = absorb(text, tail, self.style, self.max_chars)
         if absorbed is None:
             return None

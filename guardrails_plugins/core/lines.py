@@ -21,7 +21,7 @@ _NUMBERED = re.compile(
     rf"(?P<mark>\*\*|__|\*|_)?(?:(?P<open>[(（])(?P<a>\d{{1,3}})[)）]|(?P<b>\d{{1,3}})(?:[.)](?!\d)|[、．）]))(?:\*\*|__|\*|_)?{_B}{{0,8}}+"
 )
 _LETTERED = regex.compile(rf"(?:\*\*|__)?(?:[(（]?\p{{L}}\p{{M}}?[)）])(?:\*\*|__)?{_B}{{1,8}}+")
-_HEADING = re.compile(rf"#{{1,6}}+(?:{_B}|$)")
+_HEADING = re.compile(rf"#{{1,6}}+(?:{_B}|[\n\r]|\Z)")
 _FENCE = re.compile(r"```|~~~")
 _BOLD_LINE = re.compile(rf"(?:\*\*[^*\n\r]++\*\*|__[^_\n\r]++__):?{_B}*+")
 _STRONG_END = re.compile(rf"(?:[{TERMINATORS}:：][{CLOSERS}」』】》]*+|[\]］】])[*_]*+$")

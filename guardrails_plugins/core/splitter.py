@@ -25,6 +25,7 @@ _INTEREST_SEARCH = re.compile(rf"[{TERMINATORS}\n\r]").search
 # A piece whose only event is a terminator at its end, or before one blank: what follows decides.
 _UNDECIDED = re.compile(rf"[^{TERMINATORS}\n\r]*+[{TERMINATORS}] ?").fullmatch
 _NOT_BLANK_SEARCH = re.compile(r"\S").search
+_NOT_BLANK_OR_BREAK_SEARCH = re.compile(r"[\S\n\r]").search
 _ALWAYS_SEARCH = re.compile(r"").search
 _ENDLESS = 1 << 60
 BLOCK = 4096
@@ -108,8 +109,11 @@ class SentenceSplitter:
                 sentences.append(held.release(end, rule))
         # Choose what the next pieces are searched for, and how much may be kept unread.
         text, size = held.text, len(held.text)
-        if held.first < 0 or (held.scan < size and text[-1].isspace()):
+        if held.first < 0:
             self._search, self._room = _NOT_BLANK_SEARCH, _ENDLESS
+        elif held.scan < size and text[-1].isspace():
+            code = held.fence or text[held.first] in "`~"  # a line of code ends at its line break
+            self._search, self._room = _NOT_BLANK_OR_BREAK_SEARCH if code else _NOT_BLANK_SEARCH, _ENDLESS
         elif held.scan < size or size > held.bound:
             self._search, self._room = _ALWAYS_SEARCH, 0
         else:
