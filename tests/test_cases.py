@@ -102,14 +102,8 @@ def test_values(case: Case) -> None:
         policy=policy_of(case, **more),
         question=data.get("question"),
     )
-    assert (
-        (outcome.codes, outcome.state) == ((), "completed")
-        if data["supported"]
-        else (
-            ("value_unsupported",),
-            "withheld",
-        )
-    )
+    expected = ((), "completed") if data["supported"] else (("value_unsupported",), "withheld")
+    assert (outcome.codes, outcome.state) == expected
 
 
 @pytest.mark.parametrize("case", params("normalize"))
