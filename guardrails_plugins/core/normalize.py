@@ -14,28 +14,37 @@ from collections.abc import Callable
 
 import regex
 
-_ZERO_WIDTH = "\u00ad\u061c\u180e\u200b\u200d\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufe00-\ufe0f"
+_CONTROLS = "\\x00-\\x08\\x0e-\\x1b\\x7f"
+_ZERO_WIDTH = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200d\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff"
+    "\ufe00-\ufe0f\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff" + _CONTROLS
+)
+"""Controls, and what Unicode has as Default_Ignorable_Code_Point (UAX #44): nothing of it is seen."""
 _ARABIC_MARKS = "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0640"
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
 _FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞⅟↉"
+# Digits in circles of which NFKC knows no plain form (UCD: Numeric_Value alone).
+_CIRCLED = "\u24eb-\u24ff\u2776-\u2793"
 _THOUSANDS_BLANK = "\u00a0\u2007\u2009\u202f"
 
 # Anything in here makes folding change lengths or look at neighbours; all else is one to one. The
 # second one takes all that could be a mark or emphasis behind a digit, known punctuation apart.
 _SPECIAL = re.compile(
-    f"[{_ZERO_WIDTH}{_ARABIC_MARKS}{_SUPERSCRIPTS}{_SUBSCRIPTS}{_FRACTIONS}{_THOUSANDS_BLANK}\u066c\u200c]"
+    f"[{_ZERO_WIDTH}{_ARABIC_MARKS}{_SUPERSCRIPTS}{_SUBSCRIPTS}{_FRACTIONS}{_CIRCLED}{_THOUSANDS_BLANK}\u066c\u200c]"
 )
 _BEHIND_DIGIT = re.compile(
     r"\d(?:[*_~`<]|[^\w\x00-\x7f\xa0-\xbf\u060c\u061b\u066a-\u066c\u06d4\u0964\u2010-\u205e\u3000-\u303f\uff00-\uffee])"
 )
 _ASCII_SPECIAL = re.compile(r"[0-9][*_~`<]")
+_ASCII_CONTROL = re.compile(rf"[{_CONTROLS}]")
 
 # One pass over what needs a look at its neighbours. Named groups say what becomes of a match.
 _STEP = regex.compile(
-    rf"(?P<drop>[{_ZERO_WIDTH}{_ARABIC_MARKS}\u066c]++|(?<=\p{{Nd}})\p{{M}}++|(?<=\p{{Nd}})\u200c++(?=\p{{Nd}}))"
+    rf"(?P<drop>(?<=\p{{Nd}})[\p{{M}}{_ZERO_WIDTH}]++|[{_ZERO_WIDTH}{_ARABIC_MARKS}\u066c]++|(?<=\p{{Nd}})\u200c++(?=\p{{Nd}}))"
     r"|(?P<space>\u200c++)"
     rf"|(?P<group>(?<=\p{{Nd}})[{_THOUSANDS_BLANK}](?=\p{{Nd}}{{3}}(?!\p{{Nd}})))"
+    rf"|(?P<circled>[{_CIRCLED}])"
     rf"|(?P<fraction>[{_FRACTIONS}])"
     rf"|(?P<power>[{_SUPERSCRIPTS}]++)"
     rf"|(?P<index>[{_SUBSCRIPTS}]++)"
@@ -96,9 +105,10 @@ def fold(text: str) -> tuple[str, list[int] | None]:
     """The matching form without case folding, and for each of its characters (and the end) the
     position in `text` that it comes from; None when positions are the same."""
     if text.isascii():
-        if _ASCII_SPECIAL.search(text) is None:
-            return text.replace("`", "'") if "`" in text else text, None
-        return _between_digits(text, None)
+        if _ASCII_CONTROL.search(text) is None:
+            if _ASCII_SPECIAL.search(text) is None:
+                return text.replace("`", "'") if "`" in text else text, None
+            return _between_digits(text, None)
     if _SPECIAL.search(text) is None and _BEHIND_DIGIT.search(text) is None:
         form = _CHANGES.sub(_change, text)  # few characters change: quicker than to translate all
         if unicodedata.is_normalized("NFKC", form):
@@ -136,6 +146,8 @@ def _replacement(text: str, match: regex.Match[str], start: int, end: int) -> st
         return " "
     if kind == "group":
         return "'"
+    if kind == "circled":
+        return f"{unicodedata.numeric(match.group()):.0f}"
     if kind == "fraction":
         return (" " if before.isdecimal() else "") + plain.replace("⁄", "/")
     if kind == "power":

@@ -10,7 +10,7 @@ import regex
 
 from guardrails_plugins.core.checks.base import CheckContext
 from guardrails_plugins.core.checks.person_lists import WORD, PersonLists, person_lists
-from guardrails_plugins.core.normalize import normalize
+from guardrails_plugins.core.normalize import fold, normalize
 from guardrails_plugins.core.outcome import Code, Violation
 from guardrails_plugins.core.sentence import Sentence
 
@@ -59,9 +59,14 @@ def grammatical_person(sentence: Sentence, context: CheckContext) -> Iterable[Vi
     text = context.shown
     if not lists.may_occur(text):
         return ()
+    found = list(_found(text, lists))
+    folded, offsets = fold(text)
+    if offsets is not None:  # invisible characters may part a word, and may have hidden it
+        places = [(offsets[start], offsets[end - 1] + 1) for start, end in _found(folded, lists)]
+        found = sorted({*found, *places})
     return [
         Violation(Code.FIRST_PERSON, context.to_raw((start, end)), "word", RULE)
-        for start, end in _found(text, lists)
+        for start, end in found
         if not _quoted(text, start, end, context)
     ]
 
@@ -143,6 +148,8 @@ def _counts(text: str, words: list[_Word], i: int, shouted: bool) -> bool:
 def _is_pronoun_i(text: str, words: list[_Word], i: int) -> bool:
     word = words[i]
     before, after = text[max(0, word.start - 1) : word.start], text[word.end : word.end + 1]
+    if before == after == "_" and not (text[word.end + 1 : word.end + 2] + text[word.start - 2 : word.start - 1]).isalnum():
+        return True  # emphasis
     if after in (")", "]", "/", "^", "_", "=") or before in ("/", "_", "^", "=", "&", "."):
         return False
     if after == "." and (text[word.end + 1 : word.end + 2].isalpha() or word.start == 0 or before in ("\n", "(")):

@@ -25,8 +25,8 @@ RUN = re.compile(r"[^\W\d_]++")
 """A run of letters. A mark ends one: a superset is enough to pass most sentences at once."""
 _HAN_TEXT = "\u3001-\u3020\u4e00-\u9fff，：；？！（）"
 # Whatever folding could turn into a letter, drop, or change in a letter is in neither class.
-_LETTER_BUT_HAN = re.compile(rf"[^\x00-@\[-`{{-~{_HAN_TEXT}“”]")
-_FOLDS = re.compile(rf"[^\x00-\x7fА-ё{_HAN_TEXT}‐-―‘-”…«»]")
+_LETTER_BUT_HAN = re.compile(rf"[^\t-\r -@\[-`{{-~{_HAN_TEXT}“”]")
+_FOLDS = re.compile(rf"[^\t-\r -~А-ё{_HAN_TEXT}‐-―‘-”…«»]")
 _ASCII_RUNS = bytes(c | 0x20 if chr(c).isalpha() else 0x20 for c in range(128)) + b" " * 128
 
 
@@ -47,7 +47,7 @@ class PersonLists:
 
     def may_occur(self, text: str) -> bool:
         """False when no listed word can stand in a text: most sentences are passed at once."""
-        if text.isascii():
+        if text.isascii() and text.isprintable():
             return not self.ascii_runs.isdisjoint(text.encode().translate(_ASCII_RUNS).split())
         if self.any_fragment.search(text) is not None:
             return True

@@ -10,13 +10,18 @@ from guardrails_plugins.core.normalize import fold
 from guardrails_plugins.core.sentence import Span
 from guardrails_plugins.core.values import clock, dates, links, numbers, tokens
 from guardrails_plugins.core.values.lexicon import JOINERS, Lexicon, answer_lexicon
+from guardrails_plugins.core.values.markup import without_markup
 from guardrails_plugins.core.values.model import NONE, Reading, Value
 from guardrails_plugins.core.values.plain import noun_after, read_alone
 from guardrails_plugins.core.values.ranges import share_unit, short_year
 from guardrails_plugins.core.values.scan import Scan
 
 _DIGIT = re.compile(r"[0-9]")
-_HAS_DIGIT = re.compile(r"[\d⁰¹²³⁴⁵⁶⁷⁸⁹₀-₉¼-¾⅐-⅞↉\u2460-\u249b\u3220-\u3229\u3280-\u3289]")
+# A digit, or what folding makes one of.
+_HAS_DIGIT = re.compile(
+    "[\\d⁰¹²³⁴⁵⁶⁷⁸⁹₀-₉¼-¾⅐-⅟↉\u2460-\u249b\u24ea-\u24ff\u2776-\u2793\u3220-\u3229\u3248-\u324f\u3251-\u325f\u3280-\u3289"
+    "\u32b1-\u32cb\u3358-\u3370\u33e0-\u33fe\U0001f100-\U0001f10a]"
+)
 _RANGE = re.compile(r" ?(?:-|~|〜|～) ?(?=[$€£¥₹]?\d)")
 _TO = re.compile(rf" (?:{'|'.join(sorted(JOINERS))}) (?=[$€£¥₹]?\d)")
 _POWER = re.compile(r"\^\d+")
@@ -48,7 +53,10 @@ def extract(
 
 def read(text: str, lexicon: Lexicon, *, start: int = 0, source_count: int = 0) -> Iterator[Value]:
     """The values of a text read with a lexicon; spans lie in `text`."""
-    folded, offsets = fold(text)
+    shown, places = without_markup(text)
+    folded, offsets = fold(shown)
+    if places is not None:
+        offsets = places if offsets is None else [places[at] for at in offsets]
     begin = start
     if offsets is not None and start:
         begin = next((i for i, o in enumerate(offsets) if o >= start), len(folded))
@@ -103,6 +111,10 @@ class _Reader:
         if start and text[start - 1] == "^":
             end = self._digits_end(start)
             return [], end
+        glued = tokens.glued_end(text, start)
+        if glued:
+            token = text[start:glued].casefold()
+            return [self._value("identifier", start, glued, (Reading(f"i:{token}", token),))], glued
         dated = dates.read_numeric(text, start, scan.lexicon.order)
         if dated is not None:
             return [self._date(dated[0], start, dated[1])], dated[1]

@@ -20,7 +20,7 @@ _INDIAN = re.compile(r"\d{1,2}+(?:,\d{2}(?!\d)){1,16}+,\d{3}")
 _FRACTION = re.compile(r"(?:(\d{1,4}+) )?(\d{1,3}+)/(\d{1,3}+)(?![\d/])")
 _ORDINAL_SUFFIX = regex.compile(r"-?([\p{L}\p{M}º°ª]{1,4})(?![\p{L}\p{M}])")
 _SUFFIX = regex.compile(r" ?([\p{L}\p{M}]{1,5}\.?)(?![\p{L}\p{M}])")
-_SIGN_CONTEXT = re.compile(r"(?:^|[\s(\[{:=,;\"'|/$€£<>])-$")
+_SIGN_CONTEXT = re.compile(r"(?:^|[\s(\[{:=,;\"'|/$€£<>~])-$")
 _DENOMINATORS = frozenset({2, 4, 5, 8, 10, 16, 20, 25, 50, 100})
 _HAN_CHAIN = re.compile(r"(?:\d++(?:\.\d++)?[亿億万萬千百兆]{1,2})(?:零?\d++(?:\.\d++)?[万萬千百]{0,2})++")
 _HAN_POWER = {"百": 2, "千": 3, "万": 4, "萬": 4, "亿": 8, "億": 8, "兆": 12}

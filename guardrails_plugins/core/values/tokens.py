@@ -17,6 +17,9 @@ _PHONE = re.compile(
     r"|\+\d{7,15}(?!\d)|\d{3}-\d{4}(?![\d-])"
 )
 _STARTS_WITH_WORD = regex.compile(rf"{_CASED}[\p{{L}}\p{{M}}]*+-\d")
+_GLUED = re.compile(r"\d++(?:[·\\_]\d++)++(?:[.,]\d++)*+")
+# Digits with a letter inside that looks like one, or as a machine writes numbers: one token.
+_LETTER_INSIDE = regex.compile(r"0x[0-9a-f]++(?![\p{L}\d])|\d++[oliıeοоіӏ]\d++(?![\p{L}\d])")
 _UNITS = frozenset(
     {"km", "m", "cm", "mm", "nm", "μm", "ft", "in", "mi", "kg", "g", "mg", "lb", "lbs", "oz", "l", "ml", "gb", "mb",
      "kb", "tb", "hz", "khz", "mhz", "ghz", "v", "kv", "w", "kw", "mw", "gw", "kwh", "mwh", "c", "f", "k", "ma",
@@ -29,6 +32,14 @@ _BLANK = ("", " ", "\n")
 _JOINERS = frozenset("-_.'")
 MIN_PHONE_DIGITS = 7
 MAX_PHONE_DIGITS = 15
+
+
+def glued_end(text: str, start: int) -> int:
+    """The end of digits that other signs join to one token (``4·5``, ``1_200``, ``2o19``), read only as a whole; 0 for others."""
+    if text[start - 1 : start].isalpha():
+        return 0
+    match = _GLUED.match(text, start) or _LETTER_INSIDE.match(text, start)
+    return match.end() if match is not None else 0
 
 
 def identifier_span(text: str, start: int) -> tuple[int, int] | None:
