@@ -8,13 +8,22 @@ from typing import NamedTuple
 
 import regex
 
-_LINKISH = regex.compile(r"@|://|www\.|[\w-]\.\p{L}{2}")
+_LINKISH = regex.compile(r"@|://|//[\p{L}\p{N}]|\]\(|www\.|(?:https?|ftp):|[\w-]\.\p{L}{2}")
+# What an address is written with. East Asian text sets no blank before one (``邮箱是info@example.org``).
+_ADDRESS = r"\p{Latin}\p{Greek}\p{Cyrillic}\p{Nd}_"
+# What an address goes on with; an ideograph only where a part of the path begins, as text goes on without a blank.
+_END = r"(?:(?!\p{Han})[^\s<>\"“”«»{}|\\^`\[\]，。；！？、（）「」『』]|(?<=[/=_#?&-])\p{Han}++)"
 _LINK = regex.compile(
-    r"(?P<url>(?<![\p{L}\p{N}])(?:https?|ftp)://[^\s<>\"“”«»{}|\\^`\[\]，。；！？、（）「」『』]++)"
-    r"|(?P<email>(?<![\w.+-])[\w.+%-]{1,64}+@(?:[\w-]{1,63}+\.(?=[\w-]+\.[\w-])){0,8}[\w-]{1,63}+\.\p{L}{2,24}+(?![\w@-]))"
-    r"|(?P<domain>(?<![\w@./:-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,62}+)\.(?=[\p{L}\p{N}])){1,8}+(?P<ending>\p{L}{2,24}+)(?![\w@-]|\.[\p{L}\p{N}])(?::\d{1,5}+)?(?:/[^\s<>\"“”«»{}|\\^`\[\]，。；！？、（）「」『』]*+)?)",
+    rf"(?P<url>(?<![\p{{Latin}}\p{{Greek}}\p{{Cyrillic}}\p{{N}}])(?:(?:https?|ftp):/{{0,2}}(?=[\p{{L}}\p{{N}}\[])|[a-z][a-z0-9+.-]{{1,15}}+://){_END}++)"
+    rf"|(?P<relative>(?<![\w:/])//(?=[\p{{L}}\p{{N}}]){_END}++)"
+    rf"|(?P<email>(?<![{_ADDRESS}.+-])[{_ADDRESS}.+%-]{{1,64}}+@(?:[\w-]{{1,63}}+\.(?=[\w-]+\.[\w-])){{0,8}}[\w-]{{1,63}}+\.(?:\p{{Latin}}{{2,24}}+|\p{{L}}{{2,24}}+)(?![{_ADDRESS}@-]))"
+    rf"|(?P<target>(?<=\]\()(?!#|mailto:|tel:)(?=[^\s()<>]*[.:/])[^\s()<>]{{1,500}}+)"
+    rf"|(?P<domain>(?<![\w.:-])(?<![\w.:/+%-][/@])(?:[\p{{L}}\p{{N}}](?:[\p{{L}}\p{{N}}-]{{0,62}}+)\.(?=[\p{{L}}\p{{N}}])){{1,8}}+(?P<ending>\p{{L}}{{2,24}}+)(?![\w@-]|\.[\p{{L}}\p{{N}}])(?::\d{{1,5}}+)?(?:/{_END}*+)?)",
     regex.IGNORECASE,
 )
+_WIDE = re.compile("[．｡＠／]")
+_MARKUP = re.compile(r"[*_~`<]")
+_WEB_SCHEME = re.compile(r"(https?|ftp):/{0,2}", re.IGNORECASE)
 _SPLIT = regex.compile(
     r"(?:([a-z]++)://)?+(?:[^/?#@\s]*+@)?([^/?#:]*+)(?::(\d*+))?+(.*+)", regex.IGNORECASE | regex.DOTALL
 )
@@ -37,8 +46,11 @@ class Link(NamedTuple):
 
 def may_hold_link(text: str) -> bool:
     """Whether a text can hold a link at all. Most sentences have no dot but the last."""
-    if text.find(".", 0, -1) < 0 and "@" not in text and "://" not in text:
+    plain = text.find(".", 0, -1) >= 0 or "@" in text or "//" in text or "](" in text
+    if not plain and (text.isascii() or _WIDE.search(text) is None):
         return False
+    if not text.isascii() or _MARKUP.search(text) is not None:
+        return True  # folding, or taking out emphasis, may make one
     return _LINKISH.search(text) is not None
 
 
@@ -56,14 +68,16 @@ def find_links(text: str, endings: frozenset[str]) -> Iterator[Link]:
         if match.group("domain") and not _is_domain(match, endings):
             continue
         raw = _trim(raw)
-        key, scheme = canonical_url(raw)
-        if key:
-            yield Link("url", start, start + len(raw), key, scheme)
+        key, scheme = canonical_url(_WEB_SCHEME.sub(r"\1://", raw.removeprefix("//"), count=1))
+        if key or match.group("target"):
+            yield Link("url", start, start + len(raw), key or f"u:{raw}", scheme)
 
 
 def _is_domain(match: regex.Match[str], endings: frozenset[str]) -> bool:
     """A common ending in one case: ``Node.js`` and ``README.md`` are names of files and programs."""
     ending = match.group("ending")
+    if match.group("domain").lower().startswith("www."):
+        return True
     if ending.lower() not in endings or ending.lower() in _FILE_ENDINGS:
         return False
     return ending.islower() or match.group("domain").isupper()
