@@ -82,7 +82,7 @@ class SourceIndex:
         holders: set[int] = set()
         for reading in _asked(value, equivalences, with_noun):
             for number, surface, needs, unit in self._entries.get(reading.key, ()):
-                if number in holders or (unit and reading.unit and unit != reading.unit):
+                if number in holders or not _agree(unit, reading.unit):
                     continue
                 if (surface == reading.surface and surface) or (needs | reading.needs) <= equivalences:
                     holders.add(number)
@@ -113,6 +113,11 @@ class SourceIndex:
                 for key, needs in _held(reading, value):
                     yield key, (number, reading.surface, needs, reading.unit)
         yield from _worded(number, text, lexicon)
+
+
+def _agree(one: str, other: str) -> bool:
+    """Whether two units can be the same; a word that names several currencies holds each (``AED/MAD``)."""
+    return one == other or not one or not other or not set(one.split("/")).isdisjoint(other.split("/"))
 
 
 def _held(reading: Reading, value: Value) -> Iterator[tuple[str, frozenset[str]]]:

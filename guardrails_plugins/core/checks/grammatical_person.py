@@ -148,7 +148,10 @@ def _counts(text: str, words: list[_Word], i: int, shouted: bool) -> bool:
 def _is_pronoun_i(text: str, words: list[_Word], i: int) -> bool:
     word = words[i]
     before, after = text[max(0, word.start - 1) : word.start], text[word.end : word.end + 1]
-    if before == after == "_" and not (text[word.end + 1 : word.end + 2] + text[word.start - 2 : word.start - 1]).isalnum():
+    if (
+        before == after == "_"
+        and not (text[word.end + 1 : word.end + 2] + text[word.start - 2 : word.start - 1]).isalnum()
+    ):
         return True  # emphasis
     if after in (")", "]", "/", "^", "_", "=") or before in ("/", "_", "^", "=", "&", "."):
         return False

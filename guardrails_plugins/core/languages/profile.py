@@ -221,8 +221,10 @@ def _check_numbers(numbers: Numbers, file: str) -> None:
             if not (digits.isascii() and digits.replace(".", "", 1).isdecimal()):
                 raise LanguageDataError(f"{file}: {at}.{word} must be ASCII digits, is {digits!r}")
     for word, code in numbers.currencies.items():
-        if not (len(code) == 3 and code.isascii() and code.isalpha() and code.isupper()):
-            raise LanguageDataError(f"{file}: numbers.currencies.{word} must be an ISO 4217 code, is {code!r}")
+        if not all(len(c) == 3 and c.isascii() and c.isalpha() and c.isupper() for c in code.split("/")):
+            raise LanguageDataError(
+                f"{file}: numbers.currencies.{word} must be an ISO 4217 code, or several with / between, is {code!r}"
+            )
 
 
 def _check_person(person: Person, file: str) -> None:

@@ -181,7 +181,13 @@ def _currency(scan: Scan, start: int, end: int) -> tuple[int, str, int]:
                     at -= 1
                 return at, code, end
     found = scan.after(end, scan.lexicon.currencies)
-    return (begin, found[0], found[1]) if found is not None else (begin, "", end)
+    if found is None:
+        return begin, "", end
+    code, end = found
+    if "/" in code:  # one of several: the word in front says which (港币100元)
+        front = scan.before(begin, scan.lexicon.currencies)
+        code = front[0] if front is not None else code
+    return begin, code, end
 
 
 def _ordinal(scan: Scan, end: int) -> tuple[bool, int]:
