@@ -105,9 +105,10 @@ def fold(text: str) -> tuple[str, list[int] | None]:
     """The matching form without case folding, and for each of its characters (and the end) the
     position in `text` that it comes from; None when positions are the same."""
     if text.isascii():
-        if _ASCII_CONTROL.search(text) is None:
-            if _ASCII_SPECIAL.search(text) is None:
-                return text.replace("`", "'") if "`" in text else text, None
+        controls = _ASCII_CONTROL.search(text) is not None
+        if not controls and _ASCII_SPECIAL.search(text) is None:
+            return text.replace("`", "'") if "`" in text else text, None
+        if not controls:
             return _between_digits(text, None)
     if _SPECIAL.search(text) is None and _BEHIND_DIGIT.search(text) is None:
         form = _CHANGES.sub(_change, text)  # few characters change: quicker than to translate all

@@ -31,6 +31,21 @@ NUMBERED_NOUNS = frozenset(
      "artikel", "annexe", "titre", "niveau", "titel", "guerra", "guerre", "krieg", "weltkrieg", "mundial",
      "mondiale"}
 )  # fmt: skip
+# Before a name and a numeral: King George I ruled.
+REGNAL_TITLES = frozenset(
+    {"king", "queen", "emperor", "empress", "pope", "patriarch", "tsar", "czar", "tsarina", "prince", "princess",
+     "duke", "sultan", "shah", "kaiser", "caliph", "pharaoh", "saint"}
+)  # fmt: skip
+# In an answer of another language the letter is the pronoun only where English stands around it:
+# two of these words in the sentence, or one of those behind it.
+_ENGLISH = frozenset(
+    {"the", "and", "that", "of", "to", "is", "you", "this", "it", "with", "for", "was", "are", "not", "your", "my"}
+)
+_BEHIND_I = frozenset(
+    {"am", "was", "have", "had", "will", "would", "can", "cannot", "can't", "could", "couldn't", "do", "don't", "did",
+     "didn't", "should", "must", "may", "might", "think", "believe", "know", "hope", "need", "want", "found", "find",
+     "see", "saw", "suggest", "recommend", "apologize", "understand", "also", "just", "only", "really"}
+)  # fmt: skip
 _REGNAL_NEXT = re.compile(r"\s*+(?:[,.;:)\]/&]|['’]s\b|of\b|and II\b|or II\b|&|[–-]\s*+I|\(|$)")
 _NAMES_BEFORE = regex.compile(r"[\p{L}\p{M}]++(?=[^\p{L}\p{M}]*+$)")
 _ETAL = re.compile(r"\s++et\s++al\b")
@@ -59,10 +74,11 @@ def grammatical_person(sentence: Sentence, context: CheckContext) -> Iterable[Vi
     text = context.shown
     if not lists.may_occur(text):
         return ()
-    found = list(_found(text, lists))
+    english = context.language == "en"
+    found = list(_found(text, lists, english))
     folded, offsets = fold(text)
     if offsets is not None:  # invisible characters may part a word, and may have hidden it
-        places = [(offsets[start], offsets[end - 1] + 1) for start, end in _found(folded, lists)]
+        places = [(offsets[start], offsets[end - 1] + 1) for start, end in _found(folded, lists, english)]
         found = sorted({*found, *places})
     return [
         Violation(Code.FIRST_PERSON, context.to_raw((start, end)), "word", RULE)
@@ -71,13 +87,13 @@ def grammatical_person(sentence: Sentence, context: CheckContext) -> Iterable[Vi
     ]
 
 
-def _found(text: str, lists: PersonLists) -> Iterator[tuple[int, int]]:
+def _found(text: str, lists: PersonLists, english: bool) -> Iterator[tuple[int, int]]:
     yield from _fragments(text, lists)
     words = [part for match in WORD.finditer(text) for part in _parts(match)]
     shouted = _is_shouted(text, words)
     for i, word in enumerate(words):
         length = _phrase_length(words, i, lists)
-        if length and not _is_excepted(text, words, i, length, lists) and _counts(text, words, i, shouted):
+        if length and not _is_excepted(text, words, i, length, lists) and _counts(text, words, i, shouted, english):
             yield word.start, words[i + length - 1].end
 
 
@@ -131,7 +147,7 @@ def _is_shouted(text: str, words: list[_Word]) -> bool:
     return len(words) >= SHOUTED_WORDS and text.isupper()
 
 
-def _counts(text: str, words: list[_Word], i: int, shouted: bool) -> bool:
+def _counts(text: str, words: list[_Word], i: int, shouted: bool, english: bool) -> bool:
     """Whether a listed word stands for the speaker rather than for a name, a numeral or an acronym."""
     word = words[i]
     if len(word.text) > 1 and word.text.isupper() and not shouted:
@@ -139,10 +155,15 @@ def _counts(text: str, words: list[_Word], i: int, shouted: bool) -> bool:
     if _ETAL.match(text, word.end):
         return False
     if word.text in ("i", "I"):
-        return _is_pronoun_i(text, words, i)
+        return (english or _is_english(words, i)) and _is_pronoun_i(text, words, i)
     capitalised = word.text[:1].isupper() and word.text[1:2] not in "'’" and not word.text.isupper()
     # A capital inside a sentence is a proper name or a title: My Fair Lady, Me Too.
     return not capitalised or _SENTENCE_START.search(text, 0, word.start) is not None
+
+
+def _is_english(words: list[_Word], i: int) -> bool:
+    following = words[i + 1].folded if i + 1 < len(words) else ""
+    return following in _BEHIND_I or sum(word.folded in _ENGLISH for word in words) > 1
 
 
 def _is_pronoun_i(text: str, words: list[_Word], i: int) -> bool:
@@ -164,7 +185,9 @@ def _is_pronoun_i(text: str, words: list[_Word], i: int) -> bool:
     previous = words[i - 1] if i else None
     if previous is None or text[previous.end : word.start].strip(" \u00a0*_"):
         return True
-    if previous.folded in NUMBERED_NOUNS:
+    if previous.folded in NUMBERED_NOUNS or (
+        i > 1 and words[i - 2].folded in REGNAL_TITLES and previous.text.istitle()
+    ):
         return False
     return not (previous.text[:1].isupper() and previous.start > 0 and _REGNAL_NEXT.match(text, word.end))
 

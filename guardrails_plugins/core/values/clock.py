@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import regex
 
+from guardrails_plugins.core.values.model import Reading
 from guardrails_plugins.core.values.scan import Scan
 
 _CLOCK = re.compile(r"(?<![\d:.])(\d{1,2})[:٫](\d{1,2})(?::(\d{2}))?(?![\d]|:\d)")
@@ -86,3 +87,14 @@ def _with_half(scan: Scan, start: int, end: int, hour: int, minute: int, *, bare
     if hour > 12 or hour == 0:
         return Time((base,), True, end)
     return Time((base,), False, end)
+
+
+def whole_hour(scan: Scan, start: int, hour: str) -> list[Reading]:
+    """``ساعت ۱۷``, ``الساعة 17``: where the word stands in front, a whole hour may be a time as well."""
+    lexicon = scan.lexicon
+    if lexicon.code not in ("fa", "ar") or not hour.isdigit() or len(hour) > 2 or not 1 <= int(hour) <= 24:
+        return []
+    if scan.before(start, lexicon.hour) is None:
+        return []
+    minutes = int(hour) * 60 % DAY
+    return [Reading(f"{'t' if minutes > HALF_DAY else 'h'}:{minutes}", "", frozenset({"clock"}))]

@@ -11,6 +11,7 @@ from guardrails_plugins.core.sentence import Span
 from guardrails_plugins.core.values import clock, dates, links, numbers, tokens
 from guardrails_plugins.core.values.lexicon import JOINERS, Lexicon, answer_lexicon
 from guardrails_plugins.core.values.markup import without_markup
+from guardrails_plugins.core.values.mentions import is_mention
 from guardrails_plugins.core.values.model import NONE, Reading, Value
 from guardrails_plugins.core.values.plain import noun_after, read_alone
 from guardrails_plugins.core.values.ranges import share_unit, short_year
@@ -26,8 +27,6 @@ _RANGE = re.compile(r" ?(?:-|~|〜|～) ?(?=[$€£¥₹]?\d)")
 _TO = re.compile(rf" (?:{'|'.join(sorted(JOINERS))}) (?=[$€£¥₹]?\d)")
 _POWER = re.compile(r"\^\d+")
 _RATIO = re.compile(r"\d{1,4}:\d{1,4}(?![\d:])")
-_MENTION_LIST = re.compile(r"(?:\d{1,3}(?: ?(?:,|-|&|and|und|et|y|e|и|و|और|和|或|or|bis|to) ?))*+$")
-_MENTION_PUNCTUATION = " #№n.°("
 
 
 def extract(
@@ -46,6 +45,8 @@ def extract(
     digit = _DIGIT if text.isascii() else _HAS_DIGIT
     if digit.search(text) is None and not links.may_hold_link(text):
         return ()
+    if "\n" in text:  # a wrapped line goes on
+        text = text.replace("\n", " ")
     lexicon = answer_lexicon(profile.code)
     count = source_count if "source_mention" in equivalences else 0
     return tuple(read(text, lexicon, start=list_prefix, source_count=count))
@@ -121,7 +122,8 @@ class _Reader:
         phone = tokens.phone_span(text, start)
         if phone is not None:
             begin, end, digits = phone
-            readings = (Reading(f"p:{digits}", digits), Reading(f"n:{digits}", digits, frozenset({"thousands"})))
+            number = f"n:={digits}" if digits[0] == "0" else f"n:{digits}"
+            readings = (Reading(f"p:{digits}", digits), Reading(number, digits, frozenset({"thousands"})))
             return [self._value("phone", begin, end, readings)], end
         named = dates.read_named(scan, start)
         if named is not None and named[1] >= floor:
@@ -183,7 +185,7 @@ class _Reader:
         if power is not None:
             token = text[start : power.end()]
             return [self._value("number", start, power.end(), (Reading(f"x:{token}", token),))], power.end()
-        if self._is_mention(start, quantity):
+        if is_mention(scan, start, quantity, self._count):
             return [], quantity.end
         return self._range(quantity) or self._single(quantity)
 
@@ -209,8 +211,8 @@ class _Reader:
     def _single(self, quantity: numbers.Quantity) -> tuple[list[Value], int]:
         negative = numbers.is_negative(self._scan, quantity)
         readings = numbers.quantity_readings(quantity, negative=negative)
-        shared = self._shared(quantity)
-        return [self._number(quantity, tuple(readings + shared))], quantity.end
+        more = self._shared(quantity) or clock.whole_hour(self._scan, quantity.start, quantity.plain[0].canonical)
+        return [self._number(quantity, tuple(readings + more))], quantity.end
 
     def _shared(self, quantity: numbers.Quantity) -> list[Reading]:
         """``10 to 12 %``: the first number may share the unit of the second."""
@@ -275,25 +277,6 @@ class _Reader:
         short = len(canonical) == 1 and not (quantity.percent or quantity.exponent)
         return Value(
             "number", Span(quantity.start, quantity.end), readings, noun_after(self._text, quantity.end), short
-        )
-
-    def _is_mention(self, start: int, quantity: numbers.Quantity) -> bool:
-        """``passage 2`` (also ``passages 1 and 2``) of sources that exist."""
-        canonical = quantity.plain[0].canonical
-        if not self._count or not canonical.isdigit() or len(canonical) > 3 or not 1 <= int(canonical) <= self._count:
-            return False
-        text = self._text
-        listed = _MENTION_LIST.search(text[max(0, start - 40) : start])
-        at = start - len(listed.group()) if listed is not None else start
-        head = text[:at].rstrip(_MENTION_PUNCTUATION)
-        if self._scan.before(len(head), self._scan.lexicon.mentions) is not None:
-            return True
-        return (
-            text[max(0, at - 3) : at].rstrip(" ").endswith("第")
-            and self._scan.after(
-                quantity.end + (text[quantity.end : quantity.end + 1] in "个個条條篇段份"), self._scan.lexicon.mentions
-            )
-            is not None
         )
 
     def _date(self, readings: list[dates.Date], start: int, end: int) -> Value:

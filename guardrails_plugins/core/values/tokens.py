@@ -35,7 +35,7 @@ MAX_PHONE_DIGITS = 15
 
 
 def glued_end(text: str, start: int) -> int:
-    """The end of digits that other signs join to one token (``4·5``, ``1_200``, ``2o19``), read only as a whole; 0 for others."""
+    """The end of digits that other signs join to one token (``4·5``, ``1_200``, ``2o19``); 0 for others."""
     if text[start - 1 : start].isalpha():
         return 0
     match = _GLUED.match(text, start) or _LETTER_INSIDE.match(text, start)
@@ -133,6 +133,8 @@ def phone_span(text: str, start: int) -> tuple[int, int, str] | None:
 
 def _is_phone(token: str, groups: list[str]) -> bool:
     if token.startswith("+") or "(" in token or token.count("-") >= 2:
+        return True
+    if [len(g) for g in groups] == [3, 3, 4]:
         return True
     if len(groups) == 2:
         return "-" in token and len(groups[0]) == 3 and len(groups[1]) == 4

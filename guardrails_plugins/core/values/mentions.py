@@ -1,0 +1,31 @@
+"""A source named by its number (``passage 2``) is no value."""
+
+from __future__ import annotations
+
+import re
+
+from guardrails_plugins.core.values.numbers import Quantity
+from guardrails_plugins.core.values.scan import Scan
+
+_MENTION_LIST = re.compile(r"(?:\d{1,3}(?: ?(?:,|-|&|and|und|et|y|e|и|و|और|和|或|or|bis|to) ?))*+$")
+_MENTION_PUNCTUATION = " #№n.°("
+
+
+def is_mention(scan: Scan, start: int, quantity: Quantity, count: int) -> bool:
+    """``passage 2`` (also ``passages 1 and 2``) of sources that exist."""
+    canonical = quantity.plain[0].canonical
+    if not count or not canonical.isdigit() or len(canonical) > 3 or not 1 <= int(canonical) <= count:
+        return False
+    text = scan.text
+    listed = _MENTION_LIST.search(text[max(0, start - 40) : start])
+    at = start - len(listed.group()) if listed is not None else start
+    head = text[:at].rstrip(_MENTION_PUNCTUATION)
+    if scan.before(len(head), scan.lexicon.mentions) is not None:
+        return True
+    return (
+        text[max(0, at - 3) : at].rstrip(" ").endswith("第")
+        and scan.after(
+            quantity.end + (text[quantity.end : quantity.end + 1] in "个個条條篇段份"), scan.lexicon.mentions
+        )
+        is not None
+    )
