@@ -284,7 +284,11 @@ class Held:
 
     def release(self, end: int, rule: Rule) -> Sentence:
         if self.body < 0:
+            text = self.text
+            if rule is _BOUND:  # what stands behind the cut has not always arrived
+                self.text = text[:end]
             self.classify(end)
+            self.text = text
         sentence = self.sentence(end, rule)
         self.base += end
         self.text = self.text[end:]

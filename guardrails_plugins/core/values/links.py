@@ -69,7 +69,7 @@ def find_links(text: str, endings: frozenset[str]) -> Iterator[Link]:
             continue
         raw = _trim(raw)
         key, scheme = canonical_url(_WEB_SCHEME.sub(r"\1://", raw.removeprefix("//"), count=1))
-        if key or match.group("target"):
+        if raw and (key or match.group("target")):
             yield Link("url", start, start + len(raw), key or f"u:{raw}", scheme)
 
 
