@@ -50,11 +50,23 @@ def pipecat() -> Split:
 
 def livekit() -> Split:
     """LiveKit's basic tokenizer as a stream, with its default lengths."""
-    logging.getLogger("livekit").setLevel(logging.ERROR)
     from livekit.agents.tokenize.basic import SentenceTokenizer
 
+    return _livekit(SentenceTokenizer)
+
+
+def blingfire() -> Split:
+    """LiveKit's tokenizer over blingfire, which its speech synthesis uses."""
+    from livekit.agents.tokenize.blingfire import SentenceTokenizer
+
+    return _livekit(SentenceTokenizer)
+
+
+def _livekit(tokenizer: Callable[..., Any]) -> Split:
+    logging.getLogger("livekit").setLevel(logging.ERROR)
+
     async def read(stream: list[str]) -> list[str]:
-        tokens = SentenceTokenizer(retain_format=True).stream()
+        tokens = tokenizer(retain_format=True).stream()
         for piece in stream:
             tokens.push_text(piece)
         tokens.end_input()
@@ -107,6 +119,7 @@ PEERS: dict[str, Callable[[], Split]] = {
     "sentence-stream": sentence_stream,
     "pipecat SimpleTextAggregator": pipecat,
     "LiveKit basic SentenceTokenizer": livekit,
+    "LiveKit blingfire SentenceTokenizer": blingfire,
     "pysbd (whole text)": pysbd,
     "guardrails-ai stock chunker": guardrails_chunker,
     "nemoguardrails RollingBuffer 25/5": nemo_buffer,

@@ -10,7 +10,7 @@ from guardrails_plugins.core.normalize import fold
 from guardrails_plugins.core.sentence import Span
 from guardrails_plugins.core.values import clock, dates, links, numbers, tokens
 from guardrails_plugins.core.values.lexicon import JOINERS, Lexicon, answer_lexicon
-from guardrails_plugins.core.values.markup import without_markup
+from guardrails_plugins.core.values.markup import in_override, without_markup
 from guardrails_plugins.core.values.mentions import is_mention
 from guardrails_plugins.core.values.model import NONE, Reading, Value
 from guardrails_plugins.core.values.plain import noun_after, read_alone
@@ -49,7 +49,10 @@ def extract(
         text = text.replace("\n", " ")
     lexicon = answer_lexicon(profile.code)
     count = source_count if "source_mention" in equivalences else 0
-    return tuple(read(text, lexicon, start=list_prefix, source_count=count))
+    values = tuple(read(text, lexicon, start=list_prefix, source_count=count))
+    if "\u202e" in text:  # what is shown there is no value of any source
+        return tuple(v._replace(readings=()) if in_override(text, v.span[0]) else v for v in values)
+    return values
 
 
 def read(text: str, lexicon: Lexicon, *, start: int = 0, source_count: int = 0) -> Iterator[Value]:
@@ -114,7 +117,7 @@ class _Reader:
             return [], end
         glued = tokens.glued_end(text, start)
         if glued:
-            token = text[start:glued].casefold()
+            token = text[start:glued].casefold().replace(" ", "")
             return [self._value("identifier", start, glued, (Reading(f"i:{token}", token),))], glued
         dated = dates.read_numeric(text, start, scan.lexicon.order)
         if dated is not None:

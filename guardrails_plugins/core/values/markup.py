@@ -37,3 +37,8 @@ def without_markup(text: str) -> tuple[str, list[int] | None]:
     kept.append(text[position:])
     places.extend(range(position, len(text) + 1))
     return "".join(kept), places
+
+
+def in_override(text: str, start: int) -> bool:
+    """Whether the character at `start` stands in a right-to-left override: digits there are shown backwards."""
+    return text.rfind("\u202e", 0, start) > text.rfind("\u202c", 0, start)

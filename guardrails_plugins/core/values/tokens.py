@@ -17,7 +17,7 @@ _PHONE = re.compile(
     r"|\+\d{7,15}(?!\d)|\d{3}-\d{4}(?![\d-])"
 )
 _STARTS_WITH_WORD = regex.compile(rf"{_CASED}[\p{{L}}\p{{M}}]*+-\d")
-_GLUED = re.compile(r"\d++(?:[·\\_]\d++)++(?:[.,]\d++)*+")
+_GLUED = re.compile(r"\d++(?:[·\\_]\d++)++(?:[.,]\d++)*+|\d++(?:[.,]\d++)*+ ?[‰‱]")
 # Digits with a letter inside that looks like one, or as a machine writes numbers: one token.
 _LETTER_INSIDE = regex.compile(r"0x[0-9a-f]++(?![\p{L}\d])|\d++[oliıeοоіӏ]\d++(?![\p{L}\d])")
 _UNITS = frozenset(
@@ -35,7 +35,7 @@ MAX_PHONE_DIGITS = 15
 
 
 def glued_end(text: str, start: int) -> int:
-    """The end of digits that other signs join to one token (``4·5``, ``1_200``, ``2o19``); 0 for others."""
+    """The end of digits that other signs join to one token (``4·5``, ``1_200``, ``2o19``, ``5‰``); 0 for others."""
     if text[start - 1 : start].isalpha():
         return 0
     match = _GLUED.match(text, start) or _LETTER_INSIDE.match(text, start)
