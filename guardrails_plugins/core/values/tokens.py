@@ -17,7 +17,7 @@ _PHONE = re.compile(
     r"|\+\d{7,15}(?!\d)|\d{3}-\d{4}(?![\d-])"
 )
 _STARTS_WITH_WORD = regex.compile(rf"{_CASED}[\p{{L}}\p{{M}}]*+-\d")
-_GLUED = re.compile(r"\d++(?:[·\\_]\d++)++(?:[.,]\d++)*+|\d++(?:[.,]\d++)*+ ?[‰‱]")
+_GLUED = re.compile(r"\d++(?:[·\\_]\d++)++(?:[.,]\d++){0,16}+|\d++(?:[.,]\d++){0,16}+ ?[‰‱]")
 # Digits with a letter inside that looks like one, or as a machine writes numbers: one token.
 _LETTER_INSIDE = regex.compile(r"0x[0-9a-f]++(?![\p{L}\d])|\d++[oliıeοоіӏ]\d++(?![\p{L}\d])")
 _UNITS = frozenset(
