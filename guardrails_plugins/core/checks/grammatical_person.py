@@ -46,6 +46,11 @@ _BEHIND_I = frozenset(
      "didn't", "should", "must", "may", "might", "think", "believe", "know", "hope", "need", "want", "found", "find",
      "see", "saw", "suggest", "recommend", "apologize", "understand", "also", "just", "only", "really"}
 )  # fmt: skip
+# What a person does, and a phase, a type or a group does not.
+_NO_NUMERAL_DOES = frozenset(
+    {"am", "read", "saw", "think", "thought", "like", "liked", "love", "loved", "want", "wanted", "know", "knew", "wrote",
+     "bought", "need", "needed", "mentioned", "said", "recommend", "suggest", "prefer"}
+)  # fmt: skip
 _REGNAL_NEXT = re.compile(r"\s*+(?:[,.;:)\]/&]|['’]s\b|of\b|and II\b|or II\b|&|[–-]\s*+I|\(|$)")
 _NAMES_BEFORE = regex.compile(r"[\p{L}\p{M}]++(?=[^\p{L}\p{M}]*+$)")
 _ETAL = re.compile(r"\s++et\s++al\b")
