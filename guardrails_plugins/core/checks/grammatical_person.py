@@ -48,8 +48,8 @@ _BEHIND_I = frozenset(
 )  # fmt: skip
 # What a person does, and a phase, a type or a group does not.
 _NO_NUMERAL_DOES = frozenset(
-    {"am", "read", "saw", "think", "thought", "like", "liked", "love", "loved", "want", "wanted", "know", "knew", "wrote",
-     "bought", "need", "needed", "mentioned", "said", "recommend", "suggest", "prefer"}
+    {"am", "read", "saw", "think", "thought", "like", "liked", "love", "loved", "want", "wanted", "know", "knew",
+     "wrote", "bought", "need", "needed", "mentioned", "said", "recommend", "suggest", "prefer"}
 )  # fmt: skip
 _REGNAL_NEXT = re.compile(r"\s*+(?:[,.;:)\]/&]|['’]s\b|of\b|and II\b|or II\b|&|[–-]\s*+I|\(|$)")
 _NAMES_BEFORE = regex.compile(r"[\p{L}\p{M}]++(?=[^\p{L}\p{M}]*+$)")
@@ -190,6 +190,8 @@ def _is_pronoun_i(text: str, words: list[_Word], i: int) -> bool:
     previous = words[i - 1] if i else None
     if previous is None or text[previous.end : word.start].strip(" \u00a0*_"):
         return True
+    if previous.folded in NUMBERED_NOUNS and previous.text.islower() and i + 1 < len(words):
+        return words[i + 1].folded in _NO_NUMERAL_DOES  # the book I read
     if previous.folded in NUMBERED_NOUNS or (
         i > 1 and words[i - 2].folded in REGNAL_TITLES and previous.text.istitle()
     ):
