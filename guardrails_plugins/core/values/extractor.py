@@ -90,7 +90,7 @@ class _Reader:
         endings = self._scan.lexicon.domain_endings
         position = self._start
         pending: list[links.Link | None] = [None]
-        if links.may_hold_link(text):
+        if links.looks_like_link(text):
             pending = [*(link for link in links.find_links(text, endings) if link.start >= position), None]
         for link in pending:
             limit = link.start if link is not None else len(text)

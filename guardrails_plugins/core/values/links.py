@@ -45,19 +45,25 @@ class Link(NamedTuple):
 
 
 def may_hold_link(text: str) -> bool:
-    """Whether a text can hold a link at all. Most sentences have no dot but the last."""
-    plain = text.find(".", 0, -1) >= 0 or "@" in text or "//" in text or "](" in text
-    if not plain and (text.isascii() or _WIDE.search(text) is None):
-        return False
-    if not text.isascii() or _MARKUP.search(text) is not None:
-        return True  # folding, or taking out emphasis, may make one
-    return _LINKISH.search(text) is not None
+    """Whether a text can hold a link once it is folded. Most sentences have no dot but the last."""
+    if _has_sign(text):
+        return not text.isascii() or _MARKUP.search(text) is not None or _LINKISH.search(text) is not None
+    return not text.isascii() and _WIDE.search(text) is not None
+
+
+def looks_like_link(folded: str) -> bool:
+    """The same for a folded text: quicker than to search it for links."""
+    return _has_sign(folded) and _LINKISH.search(folded) is not None
+
+
+def _has_sign(text: str) -> bool:
+    return text.find(".", 0, -1) >= 0 or "@" in text or "//" in text or "](" in text
 
 
 def find_links(text: str, endings: frozenset[str]) -> Iterator[Link]:
     """All links of a text in order; `endings` are the domain endings that make a bare domain one.
 
-    Ask `may_hold_link` first: most texts hold none, and this searches at every character.
+    Ask `looks_like_link` first: most texts hold none, and this searches at every character.
     """
     for match in _LINK.finditer(text):
         start, raw = match.start(), match.group()
