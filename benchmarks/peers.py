@@ -7,6 +7,7 @@ livekit-agents guardrails-ai nemoguardrails`); none is needed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -31,12 +32,10 @@ def pysbd() -> Split:
 
 def pipecat() -> Split:
     """pipecat's aggregator, which hands sentences to a speech synthesiser."""
-    try:
+    with contextlib.suppress(ImportError):
         from loguru import logger
 
         logger.disable("pipecat")
-    except ImportError:
-        pass
     from pipecat.utils.text.simple_text_aggregator import SimpleTextAggregator
 
     async def read(stream: list[str]) -> list[str]:

@@ -25,6 +25,8 @@ _HAS_DIGIT = re.compile(
 )
 _RANGE = re.compile(r" ?(?:-|~|〜|～) ?(?=[$€£¥₹]?\d)")
 _TO = re.compile(rf" (?:{'|'.join(sorted(JOINERS))}) (?=[$€£¥₹]?\d)")
+# A wrapped line goes on; two numbers on two lines stay two.
+_WRAP = re.compile(r"(?<!\d)\n|\n(?!\d)")
 _POWER = re.compile(r"\^\d+")
 _RATIO = re.compile(r"\d{1,4}:\d{1,4}(?![\d:])")
 
@@ -45,8 +47,8 @@ def extract(
     digit = _DIGIT if text.isascii() else _HAS_DIGIT
     if digit.search(text) is None and not links.may_hold_link(text):
         return ()
-    if "\n" in text:  # a wrapped line goes on
-        text = text.replace("\n", " ")
+    if "\n" in text:
+        text = _WRAP.sub(" ", text)
     lexicon = answer_lexicon(profile.code)
     count = source_count if "source_mention" in equivalences else 0
     values = tuple(read(text, lexicon, start=list_prefix, source_count=count))
