@@ -43,6 +43,8 @@ FINISH_REASONS: Mapping[str, Ending] = {
     "refusal": Ending.REFUSED,
 }
 
+_GRAVITY = (Ending.CLEAN, Ending.CUT, Ending.REFUSED, Ending.FILTERED)
+
 _TERMINATOR_AT_END = re.compile(r"""[.!?…؟۔。！？।॥]["'”’»«“)\]」』*_]*+\s*+$""")
 
 
@@ -56,6 +58,14 @@ def ending_of(finish_reason: str) -> Ending:
         shown = repr(finish_reason) if isinstance(finish_reason, str) else type(finish_reason).__name__
         raise FinishReasonError(f"unknown finish reason {shown[:60]}; known: {', '.join(FINISH_REASONS)}")
     return ending
+
+
+def severity(finish_reason: object) -> int:
+    """How grave a finish reason is: -1 for none, 0 for a clean end, most for one that is not known."""
+    if not finish_reason:
+        return -1
+    ending = FINISH_REASONS.get(finish_reason.lower()) if isinstance(finish_reason, str) else None
+    return len(_GRAVITY) if ending is None else _GRAVITY.index(ending)
 
 
 def is_finished(fragment: str, style: MarkerStyle) -> bool:

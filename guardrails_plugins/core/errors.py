@@ -29,7 +29,15 @@ class MarkerStyleError(PolicyError):
 
 
 class BoundError(GateError, ValueError):
-    """A length limit (`max_chars`) is below 1."""
+    """A limit is out of range: a length (`max_chars`) below 1, or a time (`timeout_s`) that is not above 0."""
+
+
+class ArgumentError(GateError, TypeError):
+    """An argument of a driver is of the wrong type; the message names it."""
+
+
+class RecorderError(GateError, OSError):
+    """The file of a recorder cannot be written; the message names it and says why."""
 
 
 class StreamClosedError(GateError, RuntimeError):

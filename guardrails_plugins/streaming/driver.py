@@ -5,21 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from typing import Any
 
 from guardrails_plugins.core.errors import FrameError
 from guardrails_plugins.core.gate import SentenceGate
 from guardrails_plugins.core.usage import UsageMeter
+from guardrails_plugins.streaming.arguments import validate
+from guardrails_plugins.streaming.checks import AsyncCheck, HeldSentences, SyncCheck
 from guardrails_plugins.streaming.events import DoneEvent, ErrorEvent, GateEvent, GuardEvent, SentenceEvent
+from guardrails_plugins.streaming.generators import AsyncEvents, Events
 from guardrails_plugins.streaming.machine import StreamMachine
 from guardrails_plugins.streaming.record import Recorder
-from guardrails_plugins.streaming.source import AsyncSource, SourceEnded
-
-AsyncCheck = Callable[[SentenceEvent, SentenceGate], Awaitable[bool]]
-"""An asynchronous check: true lets the sentence through; false, an exception or a timeout stops the stream."""
-SyncCheck = Callable[[SentenceEvent, SentenceGate], bool]
+from guardrails_plugins.streaming.source import ENDED, AsyncSource, Read
 
 __all__ = [
     "AsyncCheck",
@@ -34,7 +32,7 @@ __all__ = [
 ]
 
 
-async def gate_stream(
+def gate_stream(
     chunks: Any,
     gate: SentenceGate,
     *,
@@ -49,7 +47,8 @@ async def gate_stream(
     """Drive an asynchronous provider stream through a gate.
 
     `chunks` is an async iterator of strings, bytes or provider frames, or an awaitable of one.
-    `timeout_s`: seconds without a frame after which the stream ends with an `ErrorEvent`.
+    `timeout_s`: seconds without a frame after which the stream ends with an `ErrorEvent`; a
+    sentence whose checks have not answered by then is dropped.
     `checks` run on each passed sentence while the model writes on; release stays in order, and
     one that returns false, raises, or takes longer than `check_timeout_s` stops the stream.
     `prompt_text` is counted when the provider reports no input tokens. `record` keeps the raw
@@ -57,11 +56,25 @@ async def gate_stream(
     also counts a stream that its consumer leaves, which has no `DoneEvent`.
 
     Yields `SentenceEvent`s, at most one `GuardEvent` or `ErrorEvent`, and a `DoneEvent` last.
-    The source is closed on every way out: a stop, an error, `aclose()`, cancellation.
+    The source is closed on every way out: a stop, an error, cancellation, `aclose()`, also one
+    before the first event. Raises `ArgumentError` or `BoundError` on wrong arguments,
+    `StreamClosedError` for a gate that has ended and `RecorderError` for a file that cannot be written.
     """
+    validate(gate, checks, prompt_text, meter, timeout_s=timeout_s, check_timeout_s=check_timeout_s)
     machine = StreamMachine(gate, prompt_text=prompt_text, request_id=request_id, record=record, meter=meter)
     source = AsyncSource(chunks)
-    held = _Held(checks, check_timeout_s)
+    held = HeldSentences(checks, check_timeout_s)
+
+    async def leave() -> None:
+        await source.close()
+        machine.abandon()
+
+    return AsyncEvents(_events(machine, source, held, timeout_s), leave)
+
+
+async def _events(
+    machine: StreamMachine, source: AsyncSource, held: HeldSentences, timeout_s: float | None
+) -> AsyncGenerator[GateEvent, None]:
     finished = False
     try:
         while not machine.over:
@@ -86,103 +99,33 @@ async def gate_stream(
 
 
 async def _next_events(
-    machine: StreamMachine, source: AsyncSource, held: _Held, timeout_s: float | None
+    machine: StreamMachine, source: AsyncSource, held: HeldSentences, timeout_s: float | None
 ) -> list[GateEvent]:
     """Wait for the next frame or for a held sentence's checks, whichever comes first."""
-    answer = held.answer or source.ask()
-    held.answer = answer
+    answer = source.ask()
     if timeout_s is None and not held:
-        with contextlib.suppress(Exception):
-            await answer
+        await answer
     else:
-        waiting = {answer, held.first()} if held else {answer}
-        done, _ = await asyncio.wait(waiting, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-        if not done:
-            return machine.fail("timeout", f"no frame arrived for {timeout_s} seconds")
+        left = None if timeout_s is None else source.asked_at + timeout_s - asyncio.get_running_loop().time()
+        waiting: set[asyncio.Future[Any]] = {answer, held.first()} if held else {answer}
+        await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
     ready = held.ready(machine)
-    if machine.over or not answer.done():
+    if machine.over:
         return ready
-    held.answer = None
-    return ready + held.take(machine, _read(machine, answer))
+    if answer.done():
+        return ready + held.take(machine, _read(machine, source.take()))
+    if timeout_s is not None and source.asked_at + timeout_s <= asyncio.get_running_loop().time():
+        held.cancel()
+        return ready + machine.fail("timeout", f"no frame arrived for {timeout_s} seconds")
+    return ready
 
 
-def _read(machine: StreamMachine, answer: asyncio.Future[Any]) -> list[GateEvent]:
-    try:
-        chunk = answer.result()
-    except SourceEnded:
+def _read(machine: StreamMachine, read: Read) -> list[GateEvent]:
+    if read.ended:
         return machine.end()
-    except FrameError as error:
-        return machine.fail("bad_frame", str(error))
-    except Exception as error:
-        return machine.fail("provider_error", f"the provider's stream raised {type(error).__name__}")
-    return machine.take(chunk)
-
-
-class _Held:
-    """Passed sentences whose asynchronous checks have not answered, in order, and what follows them."""
-
-    def __init__(self, checks: Sequence[AsyncCheck], timeout_s: float | None) -> None:
-        self._checks = tuple(checks)
-        self._timeout_s = timeout_s
-        self._queue: deque[tuple[GateEvent, asyncio.Task[bool] | None]] = deque()
-        self.answer: asyncio.Future[Any] | None = None
-
-    def __len__(self) -> int:
-        return len(self._queue)
-
-    def first(self) -> asyncio.Task[bool]:
-        """The task that the next release waits for."""
-        task = self._queue[0][1]
-        assert task is not None
-        return task
-
-    def take(self, machine: StreamMachine, events: list[GateEvent]) -> list[GateEvent]:
-        """Start the checks of new events; returns those that may go out now."""
-        if not self._checks:
-            return events
-        for event in events:
-            task = None
-            if isinstance(event, SentenceEvent):
-                task = asyncio.create_task(self._run(event, machine.gate))
-            self._queue.append((event, task))
-        return self.ready(machine)
-
-    def ready(self, machine: StreamMachine) -> list[GateEvent]:
-        """What the checks that have answered let out, in order; a failed one drops all that waits."""
-        out: list[GateEvent] = []
-        while self._queue:
-            event, task = self._queue[0]
-            if task is not None:
-                if not task.done():
-                    break
-                if task.cancelled() or task.exception() is not None or task.result() is not True:
-                    self.cancel()
-                    return out + machine.fail_check()
-            self._queue.popleft()
-            out.append(event)
-        return out
-
-    async def rest(self, machine: StreamMachine) -> list[GateEvent]:
-        """Wait for all checks at the end."""
-        out = self.ready(machine)
-        while self._queue:
-            await asyncio.wait({self.first()})
-            out += self.ready(machine)
-        return out
-
-    def cancel(self) -> None:
-        """End checks that still run; their sentences are never shown."""
-        for _, task in self._queue:
-            if task is not None and not task.done():
-                task.cancel()
-        self._queue.clear()
-
-    async def _run(self, event: SentenceEvent, gate: SentenceGate) -> bool:
-        for check in self._checks:
-            answer = check(event, gate)
-            if await asyncio.wait_for(answer, self._timeout_s) is not True:
-                return False
-        return True
+    if read.code is not None:
+        return machine.fail(read.code, read.message)
+    return machine.take(read.chunk)
 
 
 def gate_stream_sync(
@@ -197,32 +140,49 @@ def gate_stream_sync(
 ) -> Generator[GateEvent, None, None]:
     """The same for a plain iterator, which is closed when its current `next()` has returned.
 
-    A stall cannot be interrupted here: set a read timeout on the provider's client.
+    A stall cannot be interrupted here: set a read timeout on the provider's client. Raises as
+    `gate_stream` does, and `FrameError` for `chunks` that are no iterator of frames.
     """
+    validate(gate, checks, prompt_text, meter)
+    iterator = _sync_iterator(chunks)
     machine = StreamMachine(gate, prompt_text=prompt_text, request_id=request_id, record=record, meter=meter)
+
+    def leave() -> None:
+        _close_sync(iterator, chunks)
+        machine.abandon()
+
+    return Events(_events_sync(machine, iterator, chunks, checks), leave)
+
+
+def _events_sync(
+    machine: StreamMachine, iterator: Iterator[Any], chunks: Any, checks: Sequence[SyncCheck]
+) -> Generator[GateEvent, None, None]:
     finished = False
     try:
-        iterator = _sync_iterator(chunks)
         while not machine.over:
-            try:
-                events = machine.take(next(iterator))
-            except StopIteration:
-                events = machine.end()
-            except Exception as error:
-                events = machine.fail("provider_error", f"the provider's stream raised {type(error).__name__}")
-            events = _checked(machine, events, checks)
+            events = _checked(machine, _read(machine, _read_sync(iterator)), checks)
             machine.shown(events)
+            if machine.over:
+                _close_sync(iterator, chunks)  # before anything is shown
             yield from events
-        _close_sync(chunks)
         finished = True
         yield machine.done()
     finally:
         if not finished:
-            _close_sync(chunks)
+            _close_sync(iterator, chunks)
             machine.abandon()
 
 
-def _sync_iterator(chunks: Any) -> Any:
+def _read_sync(iterator: Iterator[Any]) -> Read:
+    try:
+        return Read(next(iterator))
+    except StopIteration:
+        return ENDED
+    except Exception as error:
+        return Read(code="provider_error", message=f"the provider's stream raised {type(error).__name__}")
+
+
+def _sync_iterator(chunks: Any) -> Iterator[Any]:
     if isinstance(chunks, (str, bytes)) or not hasattr(chunks, "__iter__"):
         wanted = "gate_stream for an async one" if hasattr(chunks, "__aiter__") else "check_text for a whole text"
         raise FrameError(f"gate_stream_sync reads an iterator of frames, not {type(chunks).__name__}; use {wanted}")
@@ -245,8 +205,9 @@ def _checked(machine: StreamMachine, events: list[GateEvent], checks: Sequence[S
     return out
 
 
-def _close_sync(chunks: Any) -> None:
-    close = getattr(chunks, "close", None)
-    if close is not None and not inspect.iscoroutinefunction(close):
-        with contextlib.suppress(Exception):
-            close()
+def _close_sync(*closables: Any) -> None:
+    for closable in closables:
+        close = getattr(closable, "close", None)
+        if close is not None and not inspect.iscoroutinefunction(close):
+            with contextlib.suppress(Exception):
+                close()

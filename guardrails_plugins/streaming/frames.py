@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from guardrails_plugins.core.endings import severity
 from guardrails_plugins.core.errors import FrameError, GateError
 
 
@@ -21,7 +22,8 @@ class ProviderError(GateError):
 
 @dataclass(slots=True)
 class Delta:
-    """What one frame brings. `text` may be shown once judged; `reasoning` and `tool_text` only count."""
+    """What one frame brings. `text` may be shown once judged; `reasoning` and `tool_text` (arguments,
+    the text of a refusal) only count."""
 
     text: str = ""
     reasoning: str = ""
@@ -64,29 +66,40 @@ class FrameReader:
         choice, `ProviderError` for an error event."""
         if isinstance(chunk, str):
             return Delta(chunk) if chunk else _EMPTY
-        if chunk is None:
+        if chunk is None or (isinstance(chunk, Mapping) and not chunk):
             return _EMPTY
         if isinstance(chunk, (bytes, bytearray, memoryview)):
             return Delta(self._decoder.decode(bytes(chunk)))
+        delta = None
         try:
             delta = self._read_object(chunk)
         except GateError:
             raise
-        except (TypeError, ValueError, AttributeError, KeyError, IndexError):
-            # The cause is dropped: it may quote the frame.
-            raise FrameError(
-                f"a frame ({type(chunk).__name__}) names a known protocol but is not built as it says"
-            ) from None
-        if delta.finish_reason is not None:
-            self.finish_reason = delta.finish_reason
+        except Exception:  # it may quote the frame: not even the context of another error
+            pass
+        if delta is None:
+            raise FrameError(f"a frame ({type(chunk).__name__}) names a known protocol but is not built as it says")
+        self._note_end(delta)
         return delta
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the provider said that the answer was cut off, filtered or refused: no text counts after that."""
+        return severity(self.finish_reason) > 0
+
+    def _note_end(self, delta: Delta) -> None:
+        """Keep the gravest finish reason. Text behind a clean one shows that the answer had not ended."""
+        if delta.text and not self.is_cut:
+            self.finish_reason = None
+        if delta.finish_reason and severity(delta.finish_reason) >= severity(self.finish_reason):
+            self.finish_reason = delta.finish_reason
 
     def finish(self) -> Delta:
         """What a stream of bytes still held: an unfinished sequence becomes U+FFFD."""
         return Delta(self._decoder.decode(b"", final=True))
 
     def _read_object(self, chunk: Any) -> Delta:
-        if _get(chunk, "choices") is not None:
+        if _get(chunk, "choices") is not None or _get(chunk, "object") == "chat.completion.chunk":
             return self._openai_chat(chunk)
         if _has(chunk, "delta_content"):
             return self._nemo(chunk)
@@ -103,6 +116,8 @@ class FrameReader:
         message = _get(chunk, "message")
         if message is not None and _has(message, "content"):
             return self._langchain(message)
+        if _get(chunk, "usage") is not None:
+            return Delta(usage=_openai_usage(_get(chunk, "usage")))
         if isinstance(kind, str) and self.needs_finish:
             self.unknown_events += 1
             return _EMPTY
@@ -116,22 +131,30 @@ class FrameReader:
     def _openai_chat(self, chunk: Any) -> Delta:
         self.needs_finish = True
         out = Delta(usage=_openai_usage(_get(chunk, "usage")))
-        choices = _get(chunk, "choices")
+        choices = _get(chunk, "choices") or ()
         if len(choices) > 1 or any((_get(c, "index") or 0) != 0 for c in choices):
             raise FrameError("the stream has more than one choice; ask the provider for n=1")
         for choice in choices:
+            if _get(choice, "message") is not None:
+                raise FrameError("a frame holds a whole message; ask the provider for stream=True, or use check_text")
             out.finish_reason = _get(choice, "finish_reason")
             delta = _get(choice, "delta")
-            if delta is None:
-                continue
-            out.text = _text(_get(delta, "content"))
+            if isinstance(delta, str):
+                raise FrameError("a choice's delta is text where its protocol has an object")
+            out.text = _text(_get(choice, "text") if delta is None else _get(delta, "content"))
             out.reasoning = _text(_get(delta, "reasoning_content") or _get(delta, "reasoning"))
+            if not out.reasoning:
+                out.reasoning = _text(_get(delta, "reasoning_details"))
             out.refused = bool(_get(delta, "refusal"))
+            out.tool_text = _text(_get(delta, "refusal")) + _text(_get(_get(delta, "audio"), "transcript"))
             for call in _get(delta, "tool_calls") or ():
                 function = _get(call, "function")
                 out.tool_text += self._tool(
                     _get(call, "index"), _get(call, "id"), _get(function, "name"), _get(function, "arguments")
                 )
+            function = _get(delta, "function_call")
+            if function is not None:
+                out.tool_text += self._tool("function", None, _get(function, "name"), _get(function, "arguments"))
         return out
 
     def _openai_responses(self, event: Any, kind: str) -> Delta:
@@ -141,7 +164,7 @@ class FrameReader:
         if kind.startswith("response.reasoning") and kind.endswith(".delta"):
             return Delta(reasoning=_text(_get(event, "delta")))
         if kind == "response.refusal.delta":
-            return Delta(refused=True)
+            return Delta(refused=True, tool_text=_text(_get(event, "delta")))
         if kind == "response.function_call_arguments.delta":
             return Delta(tool_text=self._tool(_get(event, "output_index"), None, None, _get(event, "delta")))
         if kind == "response.output_item.added" and _get(_get(event, "item"), "type") == "function_call":
@@ -158,6 +181,8 @@ class FrameReader:
             raise ProviderError("the provider reported that the response failed")
         if not kind.startswith(_RESPONSES_QUIET):
             self.unknown_events += 1
+        if kind.endswith(".delta") and not kind.endswith("audio.delta"):  # arguments, code, transcripts: generated
+            return Delta(tool_text=_text(_get(event, "delta")))
         return _EMPTY
 
     # -- Anthropic ---------------------------------------------------------------------------
@@ -191,7 +216,10 @@ class FrameReader:
         if kind == "thinking_delta":
             return Delta(reasoning=_text(_get(delta, "thinking")))
         if kind == "input_json_delta":
-            return Delta(tool_text=self._tool(_get(event, "index"), None, None, _get(delta, "partial_json")))
+            index, arguments = _get(event, "index"), _get(delta, "partial_json")
+            if index not in self._tools:  # a tool that the provider's server runs itself
+                return Delta(tool_text=_text(arguments))
+            return Delta(tool_text=self._tool(index, None, None, arguments))
         if kind not in ("signature_delta", "citations_delta"):
             self.unknown_events += 1
         return _EMPTY

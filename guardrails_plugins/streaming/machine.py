@@ -52,6 +52,7 @@ class StreamMachine:
 
     def take(self, chunk: Any) -> list[GateEvent]:
         """The events of one frame."""
+        cut = self.over or self.reader.is_cut  # before this frame: then its text only counts
         try:
             delta = self.reader.read(chunk)
         except FrameError as error:
@@ -66,8 +67,7 @@ class StreamMachine:
             meter.on_text(delta.reasoning + delta.tool_text)
         if delta.usage:
             meter.report(**delta.usage)
-        # Frames after the finish reason only report usage; text in one would be a broken protocol.
-        events = self._events(self.gate.feed(delta.text)) if delta.text and not self.over else []
+        events = self._events(self.gate.feed(delta.text)) if delta.text and not cut else []
         if delta.refused and not self.over:
             events += self._events(self.gate.refuse())
         return events
@@ -125,8 +125,8 @@ class StreamMachine:
 
     def abandon(self) -> None:
         """The consumer is gone: what was received is recorded, nothing is released."""
-        self._recording.close(self.gate, "abandoned")
         self.gate.discard()
+        self._recording.close(self.gate, "abandoned")
 
     def shown(self, events: Sequence[GateEvent]) -> None:
         """Count what the consumer is given."""

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import inspect
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from guardrails_plugins.core.errors import FrameError
 
@@ -14,8 +14,20 @@ CLOSE_TIMEOUT_S = 2.0
 """Seconds that a source may take to close before the stream ends without waiting for it."""
 
 
-class SourceEnded(Exception):
-    """The source has no further frame."""
+class Read(NamedTuple):
+    """What was read: a frame, the end, or what broke the source.
+
+    An exception of the source is never kept or passed on, since its text may quote the answer:
+    `code` and `message` (of an `ErrorEvent`) name its kind.
+    """
+
+    chunk: Any = None
+    ended: bool = False
+    code: str | None = None
+    message: str = ""
+
+
+ENDED = Read(ended=True)
 
 
 class AsyncSource:
@@ -27,73 +39,94 @@ class AsyncSource:
     """
 
     def __init__(self, chunks: Any) -> None:
+        self.asked_at = 0.0
+        """When the frame that is waited for was asked for (the event loop's clock, seconds)."""
         self._chunks = chunks
-        self._asked: asyncio.Future[asyncio.Future[Any]] | None = None
+        self._wanted = asyncio.Event()
+        self._answer: asyncio.Future[Read] | None = None
         self._task: asyncio.Task[None] | None = None
+        self._closing = False
+        self._last: Read | None = None
 
-    def ask(self) -> asyncio.Future[Any]:
-        """A future of the next frame; it raises `SourceEnded` at the end, or what the source raised."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Any] = loop.create_future()
-        if self._task is None:
-            self._asked = loop.create_future()
-            self._task = loop.create_task(self._read())
-            self._task.add_done_callback(_forget)
-        asked = self._asked
-        assert asked is not None
-        if self._task.done() or asked.done():
-            answer.set_exception(SourceEnded())
-        else:
-            asked.set_result(answer)
-        return answer
+    def ask(self) -> asyncio.Future[Read]:
+        """A future of the next frame; the same one until `take`. It is never set to an exception."""
+        if self._answer is None:
+            loop = asyncio.get_running_loop()
+            self._answer = loop.create_future()
+            self.asked_at = loop.time()
+            if self._task is None:
+                self._task = loop.create_task(self._read())
+                self._task.add_done_callback(forget)
+            if self._last is not None:
+                self._answer.set_result(self._last)
+            else:
+                self._wanted.set()
+        return self._answer
+
+    def take(self) -> Read:
+        """The frame that has arrived; the next `ask` asks for another."""
+        answer, self._answer = self._answer, None
+        assert answer is not None
+        return answer.result()
 
     def cancel(self) -> None:
         """Begin to close, without waiting."""
+        self._closing = True
         if self._task is not None:
             self._task.cancel()
 
     async def close(self) -> None:
         """Close the source; returns when it is closed, or after `CLOSE_TIMEOUT_S`."""
         if self._task is None:
-            await _close(self._chunks)
+            await close(self._chunks)
             return
         if not self._task.done():
-            self._task.cancel()
+            self.cancel()
             await asyncio.wait({self._task}, timeout=CLOSE_TIMEOUT_S)
 
     async def _read(self) -> None:
-        chunks = self._chunks
-        answer: asyncio.Future[Any] | None = None
+        chunks, iterator = self._chunks, None
         try:
             if inspect.isawaitable(chunks):
                 chunks = self._chunks = await chunks
             iterator = _iterator(chunks)
             while True:
-                assert self._asked is not None
-                answer = await self._asked
-                self._asked = asyncio.get_running_loop().create_future()
-                chunk = await anext(iterator)
-                if not answer.done():
-                    answer.set_result(chunk)
+                await self._wanted.wait()
+                self._wanted.clear()
+                self._settle(Read(await anext(iterator)))
         except StopAsyncIteration:
-            _settle(answer, SourceEnded())
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:
-            answer = await self._asked if answer is None and self._asked is not None else answer
-            _settle(answer, error)
+            self._end(ENDED)
+        except FrameError as error:
+            self._end(Read(code="bad_frame", message=str(error)))
+        except BaseException as error:
+            self._end(Read(code="provider_error", message=f"the provider's stream raised {type(error).__name__}"))
+            if self._is_ours(error):
+                raise
         finally:
-            await _close(chunks)
+            if iterator is not chunks:
+                await close(iterator)
+            await close(chunks)
+
+    def _is_ours(self, error: BaseException) -> bool:
+        """Whether to raise it on: the task is cancelled, or the program is to end; a source may raise either itself."""
+        if isinstance(error, asyncio.CancelledError):
+            task = asyncio.current_task()
+            return self._closing or (task is not None and task.cancelling() > 0)
+        return isinstance(error, (KeyboardInterrupt, SystemExit))
+
+    def _end(self, last: Read) -> None:
+        self._last = last
+        self._settle(last)
+
+    def _settle(self, read: Read) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(read)
 
 
-def _settle(answer: asyncio.Future[Any] | None, error: Exception) -> None:
-    if answer is not None and not answer.done():
-        answer.set_exception(error)
-
-
-def _forget(task: asyncio.Task[None]) -> None:
+def forget(task: asyncio.Task[Any]) -> None:
+    """Take a task's exception, so that asyncio logs no text of it."""
     if not task.cancelled():
-        task.exception()  # taken here, so that asyncio logs no text of it
+        task.exception()
 
 
 def _iterator(chunks: Any) -> AsyncIterator[Any]:
@@ -112,14 +145,14 @@ async def _listed(chunks: Any) -> AsyncIterator[Any]:
         yield chunk
 
 
-async def _close(chunks: Any) -> None:
+async def close(chunks: Any) -> None:
     """`aclose` of generators, `close` of SDK streams; an error while closing is no reason to go on."""
     for name in ("aclose", "close"):
-        close = getattr(chunks, name, None)
-        if close is None:
+        method = getattr(chunks, name, None)
+        if method is None:
             continue
         with contextlib.suppress(Exception):
-            result = close()
+            result = method()
             if inspect.isawaitable(result):
                 await result
         return

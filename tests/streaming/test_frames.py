@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from guardrails_plugins import gate_stream, gate_stream_sync
+from guardrails_plugins.core.errors import FrameError
 from guardrails_plugins.streaming.frames import FrameReader
 from tests.streaming.support import BAD, CANARY, GOOD, SHOWN, collect, gate, pieces, text_of
 
@@ -318,3 +319,144 @@ def test_bytes_may_be_cut_anywhere(cut: int) -> None:
 def test_an_unfinished_sequence_at_the_end_is_replaced() -> None:
     reader = FrameReader()
     assert reader.read("é".encode()[:1]).text + reader.finish().text == "\ufffd"
+
+
+FRAGMENT = "It opens at nine [S1]. It has 412"
+
+
+@pytest.mark.parametrize(("first", "state"), [("length", "truncated"), ("content_filter", "withheld")])
+@pytest.mark.parametrize("then", ["stop", "", None])
+def test_a_later_finish_reason_never_softens_an_earlier_one(first: str, state: str, then: str | None) -> None:
+    frames = [
+        openai_chunk(FRAGMENT),
+        *[{"choices": [{"index": 0, "delta": {}, "finish_reason": r}]} for r in (first, then)],
+    ]
+    more = {"choices": [{"index": 0, "delta": {"content": " seats [S1]. Come"}, "finish_reason": then}]}
+    for tail in ([], [more]):
+        events = list(gate_stream_sync([*frames, *tail], gate()))
+        assert text_of(events) == "It opens at nine."
+        assert events[-1].state == state
+
+
+def test_text_behind_a_clean_finish_reason_needs_one_of_its_own() -> None:
+    frames = [openai_chunk(FRAGMENT, "stop"), openai_chunk(" seats [S1]. Come", None)]
+    cut = list(gate_stream_sync(frames, gate()))
+    assert text_of(cut) == "It opens at nine. It has 412 seats."
+    assert cut[-1].state == "truncated"
+    # Some providers name the reason in every frame.
+    every = [openai_chunk(p, "stop") for p in pieces(GOOD)]
+    whole = list(gate_stream_sync(every, gate()))
+    assert text_of(whole) == SHOWN
+    assert whole[-1].state == "completed"
+
+
+def test_an_empty_finish_reason_is_none() -> None:
+    frames = [{"choices": [{"index": 0, "delta": {"content": p}, "finish_reason": ""}]} for p in pieces(GOOD)]
+    assert list(gate_stream_sync(frames, gate()))[-1].state == "truncated"
+    assert list(gate_stream_sync([*frames, openai_chunk(None, "stop")], gate()))[-1].state == "completed"
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {},
+        {"usage": {"prompt_tokens": 2, "completion_tokens": 3}},
+        {"object": "chat.completion.chunk", "choices": None, "usage": {"prompt_tokens": 2}},
+        {"object": "chat.completion.chunk"},
+    ],
+)
+def test_frames_without_choices_pass_in_the_middle(frame: Any) -> None:
+    whole = chat(GOOD)
+    events = list(gate_stream_sync([*whole[:4], frame, *whole[4:]], gate()))
+    assert text_of(events) == SHOWN
+    assert events[-1].state == "completed"
+
+
+@pytest.mark.parametrize(
+    ("frame", "match"),
+    [
+        ({"choices": [{"index": 0, "message": {"content": GOOD}, "finish_reason": "stop"}]}, "stream=True"),
+        ({"choices": [{"index": 0, "delta": GOOD}]}, "delta is text"),
+        ({"choices": 5}, "not built as it says"),
+    ],
+)
+def test_a_frame_that_is_no_frame_of_a_stream_is_an_error(frame: Any, match: str) -> None:
+    events = list(gate_stream_sync([frame], gate()))
+    assert [e.type for e in events] == ["error", "done"]
+    assert match in events[0].message
+    assert "nine" not in repr(events)
+
+
+def test_a_frame_that_raises_says_nothing_of_its_text() -> None:
+    class Frame:
+        @property
+        def choices(self) -> Any:
+            raise RuntimeError(CANARY)
+
+    events = list(gate_stream_sync([Frame()], gate()))
+    assert events[0].code == "bad_frame"
+    assert CANARY not in repr(events)
+    with pytest.raises(FrameError) as raised:
+        FrameReader().read(Frame())
+    assert raised.value.__context__ is None
+
+
+def test_completion_chunks_of_the_older_interface_are_read() -> None:
+    frames = [{"choices": [{"index": 0, "text": p, "finish_reason": None}]} for p in pieces(GOOD)]
+    frames.append({"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]})
+    events = list(gate_stream_sync(frames, gate()))
+    assert text_of(events) == SHOWN
+    assert events[-1].state == "completed"
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        {"reasoning": "12345"},
+        {"reasoning_details": [{"type": "reasoning.text", "text": "12345"}]},
+        {"function_call": {"name": "look", "arguments": "12345"}},
+        {"refusal": "12345"},
+        {"audio": {"transcript": "12345"}},
+        {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "12345"}}]},
+    ],
+    ids=lambda d: next(iter(d)),
+)
+def test_everything_that_a_chat_frame_brings_counts(delta: Any) -> None:
+    done = list(gate_stream_sync([{"choices": [{"index": 0, "delta": delta}]}], gate()))[-1]
+    assert done.usage.output_estimated == 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "counted"),
+    [
+        ("response.mcp_call_arguments.delta", 5),
+        ("response.custom_tool_call_input.delta", 5),
+        ("response.code_interpreter_call_code.delta", 5),
+        ("response.refusal.delta", 5),
+        ("response.audio.transcript.delta", 5),
+        ("response.reasoning_summary_text.delta", 5),
+        ("response.function_call_arguments.delta", 5),
+        ("response.audio.delta", 0),
+    ],
+)
+def test_everything_that_a_response_event_brings_counts(kind: str, counted: int) -> None:
+    done = list(gate_stream_sync([{"type": kind, "delta": "12345"}], gate()))[-1]
+    assert done.usage.output_estimated == counted
+
+
+def test_the_function_call_of_the_older_interface_is_handed_on() -> None:
+    parts = [{"name": "look", "arguments": '{"q"'}, {"arguments": ":1}"}]
+    frames = [openai_chunk(None, function_call=p) for p in parts]
+    done = list(gate_stream_sync([*frames, openai_chunk(None, "function_call")], gate()))[-1]
+    assert done.tool_calls == ({"id": None, "name": "look", "arguments": '{"q":1}'},)
+
+
+def test_a_tool_that_the_provider_runs_itself_is_no_tool_call() -> None:
+    frames = anthropic_events(GOOD)
+    block = {"type": "server_tool_use", "id": "s", "name": "web_search"}
+    extra = [
+        {"type": "content_block_start", "index": 3, "content_block": block},
+        {"type": "content_block_delta", "index": 3, "delta": {"type": "input_json_delta", "partial_json": "{}"}},
+    ]
+    events = list(gate_stream_sync([*frames[:-2], *extra, *frames[-2:]], gate()))
+    assert events[-1].tool_calls == ()
