@@ -193,6 +193,9 @@ class SentenceGate:
             del error
             every = (*flagged, self._broken())
             return self._stop(Event.BROKE, released, every, notice=True)
+        except BaseException:  # the program is to end: the sentence is not skipped if it goes on after all
+            self._stop(Event.BROKE)
+            raise
         if not released:
             return _NOTHING
         self._any_released = True

@@ -161,7 +161,9 @@ class Judge:
                 answer: Iterable[Violation] = check(prepared.sentence, context)
                 if answer:
                     found.extend(answer)
-        except Exception:
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # an own check may raise anything
             raise BrokenCheckError from None
         if not found:
             return ()

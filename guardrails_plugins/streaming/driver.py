@@ -197,7 +197,9 @@ def _checked(machine: StreamMachine, events: list[GateEvent], checks: Sequence[S
         if isinstance(event, SentenceEvent):
             try:
                 passed = all(check(event, machine.gate) is True for check in checks)
-            except Exception:
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException:  # a check may raise anything
                 passed = False
             if not passed:
                 return out + machine.fail_check()

@@ -134,6 +134,31 @@ def test_a_defect_at_the_flush_fails_closed(monkeypatch: pytest.MonkeyPatch) -> 
     assert gate.finish().state is State.FAILED
 
 
+class Abort(BaseException):
+    """No `Exception`."""
+
+
+def test_a_check_that_raises_no_exception_stops_the_stream_too() -> None:
+    def check(sentence: Sentence, _: object) -> list[object]:
+        raise Abort(sentence.text)
+
+    gate = SentenceGate(["It opens."], policy=GatePolicy(checks=(check,)))
+    outcome = gate.feed("It opens [S1]. More")
+    assert (outcome.state, outcome.codes, outcome.text) == ("failed", ("check_failed",), "")
+
+
+def test_an_interrupted_check_leaves_no_open_gate() -> None:
+    def check(sentence: Sentence, _: object) -> list[object]:
+        raise KeyboardInterrupt
+
+    gate = SentenceGate(["It opens."], policy=GatePolicy(checks=(check,)))
+    with pytest.raises(KeyboardInterrupt):
+        gate.feed("It opens [S1]. More")
+    assert gate.state == "failed"
+    with pytest.raises(StreamClosedError):
+        gate.feed("more")
+
+
 def test_a_check_that_raises_keeps_its_text_to_itself() -> None:
     gate = _opened(checks=(_explodes,))
     outcome = gate.feed(PASSES + "Next")
