@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import regex
 
-from guardrails_plugins.core.errors import MarkerStyleError
+from guardrails_plugins.core.errors import FrameError, MarkerStyleError
 from guardrails_plugins.core.sentence import Span
 
 MAX_SPAN_SOURCES = 100
@@ -217,7 +217,11 @@ def strip_found(text: str, markers: Sequence[Marker], *, at_line_start: bool, of
 
 
 def strip_markers(text: str, *, marker: str = "[S{n}]") -> str:
-    """The text as a reader would see it. Raises `MarkerStyleError` for a bad template."""
+    """The text as a reader would see it. Raises `MarkerStyleError` for a bad template, `FrameError` for no text."""
+    if not isinstance(text, str):
+        raise FrameError(f"markers are stripped from text (str), not {type(text).__name__}")
+    if not isinstance(marker, str):
+        raise MarkerStyleError(f"marker must be a text such as '[S{{n}}]', not {type(marker).__name__}")
     style = marker_style(marker)
     markers = style.find(text)
     if style.bare:

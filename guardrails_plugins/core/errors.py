@@ -33,7 +33,7 @@ class BoundError(GateError, ValueError):
 
 
 class ArgumentError(GateError, TypeError):
-    """An argument of a driver is of the wrong type; the message names it."""
+    """An argument of a driver or a meter is of the wrong type; the message names it."""
 
 
 class RecorderError(GateError, OSError):

@@ -22,6 +22,10 @@ SHORT_NUMBERS = ("anywhere", "with_noun")
 CODE = ("check", "exempt")
 ACTIONS = ("stop", "flag")
 NOTICES = ("withheld", "refused", "truncated", "error")
+MAX_COUNT = 1_000_000_000
+"""No count means more; a number of thousands of digits could not even be printed."""
+MAX_SHOWN_CHARS = 80
+"""How much of a wrong value an error shows."""
 
 ALWAYS_STOP = frozenset({Code.CHECK_FAILED, Code.PROVIDER_FILTERED})
 """Codes that no policy may only flag: with them there is no judgement to report (fail closed)."""
@@ -94,7 +98,7 @@ class GatePolicy:
         known = [f.name for f in fields(cls)]
         for key in mapping:
             if key not in known:
-                raise PolicyError(f"unknown policy key {key!r}; {_nearest(key, known)}")
+                raise PolicyError(f"unknown policy key {_shown(key)}; {_nearest(key, known)}")
         values = dict(mapping)
         if "equivalences" in values:
             values["equivalences"] = _equivalences(values["equivalences"])
@@ -102,18 +106,41 @@ class GatePolicy:
 
     @classmethod
     def from_toml(cls, source: str | os.PathLike[str]) -> GatePolicy:
-        """A policy from a TOML file (a path) or TOML text (a string that holds a newline or an equals sign)."""
-        text = source if isinstance(source, str) and ("\n" in source or "=" in source) else None
-        name = "policy text" if text is not None else str(source)
+        """A policy from a TOML file (a path) or TOML text (a string that holds a newline or an equals sign and
+        names no file). Raises `PolicyError` (or `BoundError` for `max_chars`)."""
+        text, name = _toml_text(source)
         try:
-            if text is None:
-                text = Path(source).read_text(encoding="utf-8")
             data = tomllib.loads(text)
-        except (OSError, UnicodeDecodeError) as error:
-            raise PolicyError(f"{name}: cannot be read as a policy file: {type(error).__name__}") from None
         except tomllib.TOMLDecodeError as error:
             raise PolicyError(f"{name}: not valid TOML: {error}") from None
+        except (ValueError, RecursionError):  # beyond the limits of Python's numbers and of its stack
+            raise PolicyError(
+                f"{name}: not valid TOML: a number is too long, or a value is nested too deeply"
+            ) from None
         return cls.from_mapping(data)
+
+
+def _toml_text(source: object) -> tuple[str, str]:
+    """The TOML text that a path or a string stands for, and what errors call it."""
+    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+    if not isinstance(path, str):
+        raise PolicyError(f"a policy is the path of a TOML file, or TOML text, not {type(source).__name__}")
+    if isinstance(source, str) and ("\n" in source or ("=" in source and not os.path.isfile(source))):
+        return source, "policy text"
+    name = path or "''"
+    try:
+        return Path(path).read_text(encoding="utf-8-sig"), name
+    except (OSError, ValueError) as error:
+        raise PolicyError(f"{name}: cannot be read as a policy file: {type(error).__name__}") from None
+
+
+def _shown(value: object) -> str:
+    """A value for a message, whatever it is."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        return f"such {'an' if isinstance(value, int) else 'a'} {type(value).__name__}"
+    return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "…"
 
 
 def _rebuild(values: dict[str, Any]) -> GatePolicy:
@@ -121,7 +148,7 @@ def _rebuild(values: dict[str, Any]) -> GatePolicy:
 
 
 def _nearest(name: object, known: list[str]) -> str:
-    close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.4) if isinstance(name, str) else []
     listed = f"known: {', '.join(known)}"
     return f"did you mean {close[0]!r}? ({listed})" if close else listed
 
@@ -131,41 +158,49 @@ def _equivalences(value: object) -> frozenset[str]:
         for name, on in value.items():
             _check_equivalence(name)
             if not isinstance(on, bool):
-                raise PolicyError(f"equivalences.{name} must be true or false, not {on!r}")
+                raise PolicyError(f"equivalences.{name} must be true or false, not {_shown(on)}")
         return frozenset(
             (EQUIVALENCES_DEFAULT | {n for n, on in value.items() if on}) - {n for n, on in value.items() if not on}
         )
     if isinstance(value, str) or not isinstance(value, (list, tuple, set, frozenset)):
         raise PolicyError("equivalences must be a list of names, or a table of name to true or false")
+    for name in value:
+        _check_equivalence(name)
     return frozenset(value)
 
 
 def _check_equivalence(name: object) -> None:
-    if name not in EQUIVALENCES:
-        raise PolicyError(f"unknown equivalence {name!r}; {_nearest(name, sorted(EQUIVALENCES))}")
+    if not isinstance(name, str) or name not in EQUIVALENCES:
+        raise PolicyError(f"unknown equivalence {_shown(name)}; {_nearest(name, sorted(EQUIVALENCES))}")
 
 
 def _choice(*choices: str) -> Callable[[str, object], None]:
     def check(key: str, value: object) -> None:
         if value not in choices:
-            raise PolicyError(f"policy key {key!r} is {value!r}; use one of {', '.join(choices)}")
+            raise PolicyError(f"policy key {key!r} is {_shown(value)}; use one of {', '.join(choices)}")
 
     return check
 
 
 def _boolean(key: str, value: object) -> None:
     if not isinstance(value, bool):
-        raise PolicyError(f"policy key {key!r} must be true or false, not {value!r}")
+        raise PolicyError(f"policy key {key!r} must be true or false, not {_shown(value)}")
 
 
 def _count(key: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise PolicyError(f"policy key {key!r} must be a whole number of at least 1, not {value!r}")
+    if wrong := _wrong_count(value):
+        raise PolicyError(f"policy key {key!r} {wrong}")
 
 
 def _max_chars(key: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise BoundError(f"policy key {key!r} must be a whole number of at least 1, not {value!r}")
+    if wrong := _wrong_count(value):
+        raise BoundError(f"policy key {key!r} {wrong}")
+
+
+def _wrong_count(value: object) -> str | None:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_COUNT:
+        return None
+    return f"must be a whole number of at least 1 and at most {MAX_COUNT}, not {_shown(value)}"
 
 
 def _names(key: str, value: object) -> None:
@@ -179,10 +214,10 @@ def _actions(key: str, value: object) -> None:
     if not isinstance(value, Mapping):
         raise PolicyError(f"policy key {key!r} must map codes to stop or flag")
     for code, action in value.items():
-        if action not in ACTIONS:
-            raise PolicyError(f"actions.{code} is {action!r}; use stop or flag")
         if not isinstance(code, str) or not code:
-            raise PolicyError(f"actions has a code that is no name: {code!r}")
+            raise PolicyError(f"actions has a code that is no name: {_shown(code)}")
+        if action not in ACTIONS:
+            raise PolicyError(f"actions.{code} is {_shown(action)}; use stop or flag")
         if action == "flag" and code in ALWAYS_STOP:
             raise PolicyError(f"actions.{code} cannot be 'flag': without a verdict nothing may be shown")
 
@@ -192,7 +227,7 @@ def _notices(key: str, value: object) -> None:
         raise PolicyError(f"policy key {key!r} must map {', '.join(NOTICES)} to texts")
     for name, text in value.items():
         if name not in NOTICES:
-            raise PolicyError(f"unknown notice {name!r}; {_nearest(name, list(NOTICES))}")
+            raise PolicyError(f"unknown notice {_shown(name)}; {_nearest(name, list(NOTICES))}")
         if not isinstance(text, str) or not text.strip():
             raise PolicyError(f"notices.{name} must be a text that is not empty")
 
@@ -201,12 +236,12 @@ def _token(key: str, value: object) -> None:
     if value is None:
         return
     if not isinstance(value, str) or not value or any(c.isspace() or c in "[]" for c in value):
-        raise PolicyError(f"policy key {key!r} must be a word without blanks or brackets, or None, not {value!r}")
+        raise PolicyError(f"policy key {key!r} must be a word without blanks or brackets, or None, not {_shown(value)}")
 
 
 def _template(key: str, value: object) -> None:
     if not isinstance(value, str):
-        raise PolicyError(f"policy key {key!r} must be a text such as '[S{{n}}]', not {value!r}")
+        raise PolicyError(f"policy key {key!r} must be a text such as '[S{{n}}]', not {_shown(value)}")
 
 
 def _checks(key: str, value: object) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import regex
 
 from guardrails_plugins.core.citations import marker_style
+from guardrails_plugins.core.errors import PolicyError
 from guardrails_plugins.core.languages.profile import load_profile
 from guardrails_plugins.core.policy import GatePolicy
 from guardrails_plugins.core.sources import Source, SourceIndex
 
-_TAG = re.compile(r"<(?=/?\s*source\b)", re.IGNORECASE)
+_UNSEEN = r"[\s\p{Cf}]*+"
+_NAME = r"\p{Cf}*+".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in "source")
+_TAG = regex.compile(rf"[<＜﹤](?={_UNSEEN}[/／]?{_UNSEEN}{_NAME}\b)", regex.IGNORECASE)
+"""What a reader takes for our tag: also with blanks, invisible characters or full-width forms in it."""
 _BRACKETED = regex.compile(r"[\[［【〔⟦]([^\[\]［］【】〔〕⟦⟧\n]{0,40}\p{Nd}[^\[\]［］【】〔〕⟦⟧\n]{0,40})[\]］】〕⟧]")
 
 
@@ -28,6 +31,8 @@ def build_prompt(
     Raises `SourceError`, `LanguageError` or `PolicyError`.
     """
     policy = GatePolicy() if policy is None else policy
+    if not isinstance(policy, GatePolicy):
+        raise PolicyError(f"policy must be a GatePolicy, not {type(policy).__name__}; see GatePolicy.from_mapping")
     profile = load_profile(language)
     index = SourceIndex.of(sources, language=profile.code)
     marker_style(policy.marker)

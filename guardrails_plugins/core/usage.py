@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from guardrails_plugins.core.errors import GateError
+from guardrails_plugins.core.errors import ArgumentError, GateError
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,18 @@ class UsageMeter:
         self._output_bytes = 0
 
     def on_prompt(self, text: str) -> None:
-        """Add text sent to the model; counted only while the provider has reported no input."""
-        self._prompt_bytes += utf8_length(text)
+        """Add text sent to the model; counted only while the provider has reported no input.
+
+        Raises `ArgumentError` for what is no text, and then changes nothing.
+        """
+        self._prompt_bytes += utf8_length(_text(text))
 
     def on_text(self, text: str) -> None:
-        """Add generated text that arrived: answer, reasoning or tool arguments, shown or not."""
-        self._output_bytes += utf8_length(text)
+        """Add generated text that arrived: answer, reasoning or tool arguments, shown or not.
+
+        Raises `ArgumentError` for what is no text, and then changes nothing.
+        """
+        self._output_bytes += utf8_length(_text(text))
 
     on_reasoning = on_text
 
@@ -90,6 +96,12 @@ class UsageMeter:
             reasoning_reported=self._reasoning,
             hidden_reasoning=self._output is None or self._output_bytes > 0,
         )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ArgumentError(f"usage is counted of text (str), not {type(value).__name__}; decode bytes first")
+    return value
 
 
 def utf8_length(text: str) -> int:

@@ -12,6 +12,9 @@ from guardrails_plugins import GatePolicy
 from guardrails_plugins.core.errors import BoundError, MarkerStyleError, PolicyError
 from guardrails_plugins.core.values import EQUIVALENCES_DEFAULT
 
+DEEP: list[Any] = []
+for _ in range(5000):
+    DEEP = [DEEP]
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"citation": "off"}, "did you mean 'citations'"),
     ({"zzz": 1}, "known: citations"),
@@ -35,10 +38,18 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"refusal_token": ""}, "without blanks"),
     ({"marker": 3}, "must be a text"),
     ({"checks": ["not callable"]}, "callables"),
+    ({"equivalences": [["zeros"]]}, "unknown equivalence"),
+    ({"equivalences": {1: True}}, "unknown equivalence 1"),
+    ({"actions": {3: "warn"}}, "no name"),
+    ({"min_words": -(10**5000)}, "at least 1"),
+    ({"min_words": 10**5000}, "at most 1000000000"),
+    ({10**5000: 1}, "known: citations"),
+    ({"citations": DEEP}, "use one of"),
+    ({"x" * 5000: 1}, "x…; known"),
 ]
 
 
-@pytest.mark.parametrize(("mapping", "says"), WRONG)
+@pytest.mark.parametrize(("mapping", "says"), WRONG, ids=range(len(WRONG)))
 def test_a_wrong_key_or_value_is_named_with_what_would_be_right(mapping: dict[str, Any], says: str) -> None:
     with pytest.raises(PolicyError, match=says):
         GatePolicy.from_mapping(mapping)
@@ -80,6 +91,29 @@ def test_a_file_that_is_not_there_or_no_toml_is_named(tmp_path: Path) -> None:
         GatePolicy.from_toml(tmp_path / "absent.toml")
     with pytest.raises(PolicyError, match="policy text: not valid TOML"):
         GatePolicy.from_toml("citations = = off")
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (None, "not NoneType"),
+        (5, "not int"),
+        (b"p.toml", "not bytes"),
+        ("", "'': cannot be read"),
+        ("a\0b", "cannot be read"),
+        ("a=" + "[" * 100_000, "policy text: not valid TOML"),
+        ("min_words=" + "9" * 5000, "policy text: not valid TOML"),
+    ],
+)
+def test_what_is_no_policy_text_and_no_path_is_an_error_of_ours(source: Any, says: str) -> None:
+    with pytest.raises(PolicyError, match=says):
+        GatePolicy.from_toml(source)
+
+
+def test_a_policy_file_may_have_a_byte_order_mark_and_an_equals_sign_in_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "a=b.toml"
+    path.write_text("min_words = 3\n", encoding="utf-8-sig")
+    assert GatePolicy.from_toml(path).min_words == GatePolicy.from_toml(str(path)).min_words == 3
 
 
 def test_equal_policies_hash_alike_and_survive_a_pickle() -> None:

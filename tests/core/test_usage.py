@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from guardrails_plugins import UsageMeter
-from guardrails_plugins.core.errors import GateError
+from guardrails_plugins.core.errors import ArgumentError, GateError
 
 
 def test_text_that_arrived_is_estimated_at_a_token_a_byte() -> None:
@@ -23,6 +23,15 @@ def test_a_lone_surrogate_is_counted_and_breaks_nothing() -> None:
     meter = UsageMeter()
     meter.on_text("\ud800")
     assert meter.result().output_estimated == 3
+
+
+@pytest.mark.parametrize("text", [None, b"bytes", 5])
+def test_only_text_is_counted(text: object) -> None:
+    meter = UsageMeter()
+    for count in (meter.on_prompt, meter.on_text, meter.on_reasoning):
+        with pytest.raises(ArgumentError, match="text"):
+            count(text)  # type: ignore[arg-type]
+    assert meter.result().input_tokens == meter.result().output_tokens == 0
 
 
 def test_a_report_stands_and_only_text_after_it_is_estimated() -> None:
