@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -42,6 +43,9 @@ class InputError(GateError):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. No error of the user's making ends in a traceback."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # An answer may hold what the encoding of a terminal or a file does not (cp1252, lone surrogates).
+        sys.stdout.reconfigure(errors="backslashreplace")
     parser = parser_of(next((a for a in arguments if not a.startswith("-")), None))
     if parser is None:
         return 2

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +14,7 @@ from typing import Any
 import pytest
 
 from guardrails_plugins.cli import main
+from guardrails_plugins.commands.check import read_sources
 
 SOURCE = "The hall has 412 seats. It opened in 1998."
 ANSWER = "The hall has 412 seats [S1]. It shut in QZX8841 [S1]. We like it. It opened in 1998 [S1]."
@@ -67,8 +71,15 @@ def test_a_clean_answer_exits_with_zero(files: tuple[str, str], tmp_path: Path) 
         (["check", "{answer}", "--sources", "{sources}", "--language", "xx"], "pt"),
         (["check", "{answer}", "--sources", "{sources}", "--policy", "{policy}"], "min_words"),
         (["check", "{answer}", "--sources", "{empty}"], ".txt"),
-        (["check", "{answer}", "--sources", "{json}"], "JSON"),
-        (["check", "{latin}", "--sources", "{sources}"], "UTF-8"),
+        (["check", "{answer}", "--sources", "{json}"], "s.json: not valid JSON (column 2"),
+        (["check", "{answer}", "--sources", "{lines}"], "l.jsonl, line 3: not valid JSON (column 1"),
+        (["check", "{answer}", "--sources", "{digits}"], "d.json: not valid JSON (a number with too many digits)"),
+        (["check", "{answer}", "--sources", "{deep}"], "n.json: not valid JSON (nested too deeply)"),
+        (["check", "{latin}", "--sources", "{sources}"], "l.txt, line 2: not UTF-8"),
+        (["replay", "{answer}", "{cut}", "--workers", "1"], "c.jsonl.gz cannot be unpacked after line 1"),
+        (["replay", "{noise}", "--workers", "1"], "b.jsonl.gz cannot be unpacked after line 0"),
+        (["replay", "{unpacked}", "--workers", "1"], "u.jsonl.gz cannot be unpacked after line 0"),
+        (["replay", "{answer}", "--workers", "1", "--resume", "{deep}"], "no state of a replay"),
         (["init", "nemo", "{sources}"], "empty"),
     ],
 )
@@ -77,14 +88,28 @@ def test_wrong_input_is_one_line_and_exit_code_two(
 ) -> None:
     (tmp_path / "p.toml").write_text("min_word = 3\n", encoding="utf-8")
     (tmp_path / "s.json").write_text("{", encoding="utf-8")
-    (tmp_path / "l.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "l.jsonl").write_text('"A text."\n\nno json\n', encoding="utf-8")
+    (tmp_path / "d.json").write_text("9" * 5000, encoding="utf-8")
+    (tmp_path / "n.json").write_text("[" * 100_000, encoding="utf-8")
+    (tmp_path / "l.txt").write_bytes(b"tea\ncaf\xe9")
+    # What is random does not pack: the cut is behind the first line.
+    packed = gzip.compress(b"{}\n" + random.Random(3).randbytes(40_000).hex().encode())
+    (tmp_path / "c.jsonl.gz").write_bytes(packed[:-100])
+    (tmp_path / "b.jsonl.gz").write_bytes(packed[:20] + bytes(range(255, 0, -1)) + packed[275:])
+    (tmp_path / "u.jsonl.gz").write_bytes(b"{}\n")
     (tmp_path / "empty").mkdir()
     places: dict[str, Any] = {
         "answer": files[0],
         "sources": files[1],
         "policy": tmp_path / "p.toml",
         "json": tmp_path / "s.json",
+        "lines": tmp_path / "l.jsonl",
+        "digits": tmp_path / "d.json",
+        "deep": tmp_path / "n.json",
         "latin": tmp_path / "l.txt",
+        "cut": tmp_path / "c.jsonl.gz",
+        "noise": tmp_path / "b.jsonl.gz",
+        "unpacked": tmp_path / "u.jsonl.gz",
         "empty": tmp_path / "empty",
     }
     assert main([a.format(**places) for a in arguments]) == 2
@@ -92,6 +117,44 @@ def test_wrong_input_is_one_line_and_exit_code_two(
     assert names in err
     assert "Traceback" not in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_only_newlines_part_json_lines(tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    file.write_text('"One\u2028text."\n\n{"text": "Another\u0085one."}\n', encoding="utf-8")
+    assert [s.text for s in read_sources(file)] == ["One\u2028text.", "Another\u0085one."]
+
+
+def test_a_byte_order_mark_is_no_text(files: tuple[str, str], tmp_path: Path) -> None:
+    for name, text in (("a.txt", "The hall has 412 seats [S1]."), ("s.json", json.dumps(SOURCE)), ("p.toml", "")):
+        (tmp_path / name).write_text(text, encoding="utf-8-sig")
+    arguments = ["check", str(tmp_path / "a.txt"), "--sources", str(tmp_path / "s.json")]
+    assert main([*arguments, "--policy", str(tmp_path / "p.toml")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "says"), [(b"The caf\xc3\xa9 has 412 seats [S1].", 0, ""), (b"caf\xe9", 2, "UTF-8")]
+)
+def test_standard_input_is_utf_8_whatever_the_locale(
+    given: bytes, code: int, says: str, files: tuple[str, str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "guardrails_plugins.cli", "check", "-", "--sources", files[1]],
+        input=given, capture_output=True, timeout=60, env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    )  # fmt: skip
+    assert done.returncode == code
+    assert says.encode() in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_what_the_output_has_no_letter_for_is_escaped(files: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "fa.txt").write_text("تالار بزرگ است.", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "guardrails_plugins.cli", "check", str(tmp_path / "fa.txt"), "--sources", files[1]],
+        capture_output=True, timeout=60, env={**os.environ, "PYTHONIOENCODING": "cp1252"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert b"\\u062a" in done.stdout
 
 
 def test_control_characters_of_an_answer_do_not_reach_the_terminal(

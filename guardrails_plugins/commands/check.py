@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from guardrails_plugins.cli import InputError
+from guardrails_plugins.commands.files import read_json, read_json_lines, read_text
 from guardrails_plugins.commands.terminal import paint, printable
 from guardrails_plugins.core.outcome import GateOutcome, ReleasedSentence, State, Violation
 from guardrails_plugins.core.policy import GatePolicy
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the verdicts; 1 when the answer would be withheld, else 0."""
-    answer = _read(args.answer)
+    answer = read_text(args.answer)
     sources = SourceIndex(read_sources(Path(args.sources)), language=args.language)
     policy = GatePolicy.from_toml(Path(args.policy)) if args.policy else GatePolicy()
     real = check_text(answer, sources, language=args.language, policy=policy)
@@ -69,22 +69,13 @@ def read_sources(path: Path) -> list[Source]:
 
 
 def _file_sources(path: Path) -> list[Source]:
-    text = _read(str(path))
-    if path.suffix.lower() not in (".json", ".jsonl"):
+    text = read_text(str(path))
+    ending = path.suffix.lower()
+    if ending not in (".json", ".jsonl"):
         return [Source(text, id=path.name)]
-    try:
-        lines = path.suffix.lower() == ".jsonl"
-        data = [json.loads(line) for line in text.splitlines() if line.strip()] if lines else json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}: not valid JSON (line {error.lineno}: {error.msg})") from None
+    lines = ending == ".jsonl"
+    data = [row for _, row in read_json_lines(text, str(path))] if lines else read_json(text, str(path))
     return list(SourceIndex(data if isinstance(data, list) else [data]).sources)
-
-
-def _read(name: str) -> str:
-    try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"{name} is not UTF-8 text") from None
 
 
 def _judged(number: int, released: ReleasedSentence, policy: GatePolicy, show: bool) -> Judged:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from guardrails_plugins.cli import InputError
+from guardrails_plugins.commands.files import write_text
 from guardrails_plugins.commands.terminal import printable, progress
 from guardrails_plugins.compare.picture import COLUMNS, picture, text_of
 from guardrails_plugins.compare.recorded import load, shipped
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         with progress("comparing", len(chosen) * len(answers), quiet=args.json) as advance:
             rows, figures = compare(chosen, answers, advance=advance)
     if args.html:
-        args.html.write_text(picture(rows, figures, answers), encoding="utf-8")
+        write_text(args.html, picture(rows, figures, answers))
     if args.json:
         found = {name: [f.as_json() for f in fs] for name, fs in figures.items()}
         print(json.dumps({"rows": [r.as_json() for r in rows], "figures": found}, ensure_ascii=True))

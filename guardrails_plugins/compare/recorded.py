@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from guardrails_plugins.commands.files import read_json_lines, read_text
 from guardrails_plugins.compare.clock import Clock
 from guardrails_plugins.core.errors import GateError
 from guardrails_plugins.core.languages.profile import resolve_language
@@ -91,44 +91,38 @@ def shipped() -> list[Recorded]:
 
 def load(path: Path) -> list[Recorded]:
     """One's own answers, a JSON object a line: `answer`, `sources`, and optionally `id`, `language`,
-    `question`, `code`, `violating`, `invented`. Raises `RecordedError` that names the line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecordedError(f"{path} cannot be read ({type(error).__name__})") from None
-    return _parse(text, str(path))
+    `question`, `code`, `violating`, `invented`. Raises `RecordedError` or `InputError` that names the line."""
+    return _parse(read_text(str(path)), str(path))
 
 
 def _parse(text: str, name: str) -> list[Recorded]:
-    found = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            found.append(_one(line, f"{name}, line {number}", number))
+    found = [_one(data, f"{name}, line {number}", number) for number, data in read_json_lines(text, name)]
     if not found:
         raise RecordedError(f"{name} holds no recorded answer")
     return found
 
 
-def _one(line: str, where: str, number: int) -> Recorded:
-    try:
-        data = json.loads(line)
-    except ValueError:
-        raise RecordedError(f"{where} is not JSON") from None
+def _one(data: Any, where: str, number: int) -> Recorded:
     if not isinstance(data, dict) or not isinstance(data.get("answer"), str) or not data["answer"]:
         raise RecordedError(f"{where} has no text 'answer'")
     sources = data.get("sources")
     if not isinstance(sources, list) or not all(isinstance(s, str) for s in sources) or not sources:
         raise RecordedError(f"{where}: 'sources' must be a list of texts")
     violating = data.get("violating")
-    if violating is not None and violating not in data["answer"]:
+    if violating is not None and (not isinstance(violating, str) or violating not in data["answer"]):
         raise RecordedError(f"{where}: 'violating' does not stand in 'answer'")
+    code, invented = data.get("code"), data.get("invented", [])
+    if code is not None and not isinstance(code, str):
+        raise RecordedError(f"{where}: 'code' must be a text")
+    if not isinstance(invented, list) or not all(isinstance(v, str) for v in invented):
+        raise RecordedError(f"{where}: 'invented' must be a list of texts")
     return Recorded(
         id=str(data.get("id", number)),
         language=resolve_language(data.get("language", "en")),
         question=str(data.get("question", "")),
         sources=tuple(sources),
         answer=data["answer"],
-        code=data.get("code"),
+        code=code,
         violating=violating,
-        invented=tuple(map(str, data.get("invented", ()))),
+        invented=tuple(invented),
     )

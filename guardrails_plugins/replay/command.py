@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from guardrails_plugins.cli import InputError
+from guardrails_plugins.commands.files import write_text
 from guardrails_plugins.commands.terminal import printable, progress
 from guardrails_plugins.core.policy import GatePolicy
 from guardrails_plugins.replay.engine import Result, replay
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         result = _local(args, policies)
     data = result.as_dict()
     if args.html:
-        Path(args.html).write_text(page(data), encoding="utf-8")
+        write_text(Path(args.html), page(data))
     if args.json:
         print(json.dumps(data, ensure_ascii=True, indent=2))
     else:

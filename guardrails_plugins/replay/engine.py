@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from guardrails_plugins.commands.files import NOT_JSON
 from guardrails_plugins.core.errors import GateError
 from guardrails_plugins.core.policy import GatePolicy
 from guardrails_plugins.replay.judged import JudgedAnswer, judge_line
@@ -170,7 +171,7 @@ class _State:
             if saved["key"] == state._key:
                 state.result = Result(tuple(map(Report.restore, saved["reports"])), Changes.restore(saved["changes"]))
                 state.progress = {file: Progress(*at) for file, at in saved["progress"].items()}
-        except (ValueError, KeyError, TypeError):
+        except (*NOT_JSON, LookupError, TypeError, AttributeError):
             raise ResumeError(
                 f"{path} is no state of a replay; name another file, or remove it to begin anew"
             ) from None

@@ -10,7 +10,7 @@ from guardrails_plugins.core.outcome import State, Violation
 from guardrails_plugins.core.policy import GatePolicy
 from guardrails_plugins.core.sources import SourceIndex
 from guardrails_plugins.core.whole import check_text
-from guardrails_plugins.replay.records import Line, Recording, RecordingError, parse
+from guardrails_plugins.replay.records import Line, Recording, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,10 @@ def judge_line(line: Line, file: str, policy: GatePolicy, show_text: bool) -> Ju
     try:
         recording = parse(line)
         return None if recording is None else judge(recording, file, line.number, policy, show_text)
-    except (RecordingError, GateError) as error:
+    except GateError as error:
         return Skipped(file, line.number, str(error))
+    except RecursionError:  # what could just be read may be too deep to be told of
+        return Skipped(file, line.number, "nested too deeply")
 
 
 def judge(recording: Recording, file: str, line: int, policy: GatePolicy, show_text: bool) -> JudgedAnswer:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from guardrails_plugins.commands.files import NOT_JSON, why_not_json
 from guardrails_plugins.core.errors import GateError
 from guardrails_plugins.core.languages.profile import resolve_language
 
@@ -17,6 +19,10 @@ LABELS = {
     **dict.fromkeys(("ungrounded", "unsupported", "violation"), True),
 }
 """Labels of a whole answer; any other says nothing about it."""
+
+
+class PackedFileError(GateError, OSError):
+    """A ``.gz`` file cannot be unpacked; the message names it and the last whole line."""
 
 
 class RecordingError(GateError, ValueError):
@@ -50,14 +56,20 @@ class Line:
 def lines(path: Path, start: int = 0, number: int = 0) -> Iterator[Line]:
     """The lines of a file from byte `start` on, `number` lines having been read before; never the whole file.
 
-    Positions in a ``.gz`` file are those of the unpacked text.
+    Positions in a ``.gz`` file are those of the unpacked text. Raises `PackedFileError`.
     """
-    with _open(path) as file:
-        file.seek(start)
-        while data := file.readline():
-            start += len(data)
-            number += 1
-            yield Line(number, start, data)
+    try:
+        with _open(path) as file:
+            file.seek(start)
+            while data := file.readline():
+                start += len(data)
+                number += 1
+                yield Line(number, start, data)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise PackedFileError(
+            f"{path} cannot be unpacked after line {number}: no gzip file, damaged or cut short; "
+            "unpack what is whole of it, and name that"
+        ) from None
 
 
 def _open(path: Path) -> BinaryIO:
@@ -72,8 +84,8 @@ def parse(line: Line) -> Recording | None:
         return None
     try:
         row = json.loads(line.data)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise RecordingError(f"not valid JSON ({type(error).__name__})") from None
+    except NOT_JSON as error:
+        raise RecordingError(why_not_json(error)) from None
     if not isinstance(row, dict):
         raise RecordingError(f"a recording is an object, not {type(row).__name__}")
     if "messages" in row and "answer" not in row:

@@ -13,9 +13,10 @@ from guardrails_plugins.compare import guardrails_ai, nemo, vendors
 from guardrails_plugins.compare.clock import Clock, run
 from guardrails_plugins.compare.command import quiet
 from guardrails_plugins.compare.picture import HARMS, picture
-from guardrails_plugins.compare.recorded import Recorded, RecordedError, load, shipped
+from guardrails_plugins.compare.recorded import Recorded, load, shipped
 from guardrails_plugins.compare.strategies import MODEL, Strategy, plain
 from guardrails_plugins.compare.table import compare
+from guardrails_plugins.core.errors import GateError
 from guardrails_plugins.core.languages.profile import LANGUAGES
 from guardrails_plugins.core.outcome import Code
 
@@ -147,13 +148,17 @@ def test_ones_own_file_and_what_is_wrong_with_it(tmp_path: Path, capsys: pytest.
     assert "1 answers" in capsys.readouterr().out
     for text, says in (
         ("", "no recorded answer"),
-        ("{", "line 1 is not JSON"),
+        ("{", "line 1: not valid JSON"),
+        ("\n" + "[" * 100_000, "line 2: not valid JSON"),
         ('{"answer": 3}', "no text 'answer'"),
         ('{"answer": "a", "sources": "b"}', "list of texts"),
         ('{"answer": "a", "sources": ["b"], "violating": "c"}', "does not stand"),
+        ('{"answer": "a", "sources": ["b"], "violating": 5}', "does not stand"),
+        ('{"answer": "a", "sources": ["b"], "invented": 5}', "list of texts"),
+        ('{"answer": "a", "sources": ["b"], "code": []}', "'code' must be a text"),
     ):
         own.write_text(text, encoding="utf-8")
-        with pytest.raises(RecordedError, match=says):
+        with pytest.raises(GateError, match=says):
             load(own)
         assert main(["compare", str(own)]) == 2
         assert says in capsys.readouterr().err

@@ -32,7 +32,14 @@ LOG = {
         {"role": "assistant", "content": "The tower has 9 rooms [S1]."},
     ]
 }
-BROKEN = ['{"answer": 3, "sources": []}', "not json", '["list"]', '{"answer": "a", "sources": "one"}']
+BROKEN = [
+    '{"answer": 3, "sources": []}',
+    "not json",
+    '["list"]',
+    '{"answer": "a", "sources": "one"}',
+    "[" * 100_000,
+    f'{{"answer": "a", "sources": [], "id": {"9" * 5000}}}',
+]
 
 
 def write(path: Path, rows: list[Any]) -> Path:
@@ -55,7 +62,7 @@ def test_counts_labels_and_bad_lines(file: Path) -> None:
     assert (data["caught_sentences"]["count"], data["caught_sentences"]["total"]) == (1, 1)
     assert data["states"] == {"completed": 1, "withheld": 3}
     assert data["skipped"] == len(BROKEN)
-    assert [s["line"] for s in data["skipped_lines"]] == [2, 6, 7, 8]
+    assert [s["line"] for s in data["skipped_lines"]] == [2, 6, 7, 8, 9, 10]
     causes = {row["cause"]: row["sentences"] for row in data["causes"]}
     assert causes["value_unsupported/identifier"] == 1
     assert causes["value_miscited/number"] == 2
@@ -117,6 +124,23 @@ def test_text_of_withheld_sentences_appears_only_when_asked(file: Path, tmp_path
     assert main(["replay", str(file), "--workers", "1", "--html", str(html), "--show-text"]) == 0
     assert SECRET in capsys.readouterr().out
     assert SECRET in html.read_text(encoding="utf-8")
+
+
+def test_a_lone_surrogate_is_written_as_its_escape(tmp_path: Path, capsys: Any) -> None:
+    odd = '{"sources": ["a"], "answer": "It shut in QZX8841 \\ud800 [S1]."}'
+    html = tmp_path / "r.html"
+    file = write(tmp_path / "s.jsonl", [odd])
+    assert main(["replay", str(file), "--workers", "1", "--html", str(html), "--show-text"]) == 0
+    assert "QZX8841 \\ud800" in capsys.readouterr().out
+    assert "QZX8841 \\ud800" in html.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("depth", [900, 960, 990])
+def test_a_line_that_can_just_be_read_is_skipped_or_judged(tmp_path: Path, depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    rows = [f'{{"answer": "a", "sources": [], "{key}": {deep}}}' for key in ("id", "language", "label", "spans")]
+    data = replay([write(tmp_path / "d.jsonl", [*rows, GOOD])], (GatePolicy(),), workers=1).as_dict()
+    assert data["answers"]["total"] + data["skipped"] == 5
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_escapes_text(tmp_path: Path) -> None:
