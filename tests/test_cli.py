@@ -69,7 +69,11 @@ def test_a_clean_answer_exits_with_zero(files: tuple[str, str], tmp_path: Path) 
         (["check", "{answer}", "--sources", "nowhere"], "does not exist"),
         (["check", "nowhere.txt", "--sources", "{sources}"], "nowhere.txt"),
         (["check", "{answer}", "--sources", "{sources}", "--language", "xx"], "pt"),
-        (["check", "{answer}", "--sources", "{sources}", "--policy", "{policy}"], "min_words"),
+        (
+            ["check", "{answer}", "--sources", "{sources}", "--policy", "{policy}"],
+            "p.toml: unknown policy key 'min_word'; did you mean 'min_words'",
+        ),
+        (["check", "{answer}", "--sources", "{wrong}"], "w.json: source 1 has the unknown key"),
         (["check", "{answer}", "--sources", "{empty}"], ".txt"),
         (["check", "{answer}", "--sources", "{json}"], "s.json: not valid JSON (column 2"),
         (["check", "{answer}", "--sources", "{lines}"], "l.jsonl, line 3: not valid JSON (column 1"),
@@ -90,6 +94,7 @@ def test_wrong_input_is_one_line_and_exit_code_two(
     (tmp_path / "s.json").write_text("{", encoding="utf-8")
     (tmp_path / "l.jsonl").write_text('"A text."\n\nno json\n', encoding="utf-8")
     (tmp_path / "d.json").write_text("9" * 5000, encoding="utf-8")
+    (tmp_path / "w.json").write_text('{"txt": "a"}', encoding="utf-8")
     (tmp_path / "n.json").write_text("[" * 100_000, encoding="utf-8")
     (tmp_path / "l.txt").write_bytes(b"tea\ncaf\xe9")
     # What is random does not pack: the cut is behind the first line.
@@ -105,6 +110,7 @@ def test_wrong_input_is_one_line_and_exit_code_two(
         "json": tmp_path / "s.json",
         "lines": tmp_path / "l.jsonl",
         "digits": tmp_path / "d.json",
+        "wrong": tmp_path / "w.json",
         "deep": tmp_path / "n.json",
         "latin": tmp_path / "l.txt",
         "cut": tmp_path / "c.jsonl.gz",

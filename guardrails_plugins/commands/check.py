@@ -11,6 +11,7 @@ from typing import Any
 from guardrails_plugins.cli import InputError
 from guardrails_plugins.commands.files import read_json, read_json_lines, read_text
 from guardrails_plugins.commands.terminal import paint, printable
+from guardrails_plugins.core.errors import GateError
 from guardrails_plugins.core.outcome import GateOutcome, ReleasedSentence, State, Violation
 from guardrails_plugins.core.policy import GatePolicy
 from guardrails_plugins.core.sources import Source, SourceIndex
@@ -75,7 +76,10 @@ def _file_sources(path: Path) -> list[Source]:
         return [Source(text, id=path.name)]
     lines = ending == ".jsonl"
     data = [row for _, row in read_json_lines(text, str(path))] if lines else read_json(text, str(path))
-    return list(SourceIndex(data if isinstance(data, list) else [data]).sources)
+    try:
+        return list(SourceIndex(data if isinstance(data, list) else [data]).sources)
+    except GateError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _judged(number: int, released: ReleasedSentence, policy: GatePolicy, show: bool) -> Judged:

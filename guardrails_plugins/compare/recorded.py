@@ -10,7 +10,7 @@ from typing import Any
 
 from guardrails_plugins.commands.files import read_json_lines, read_text
 from guardrails_plugins.compare.clock import Clock
-from guardrails_plugins.core.errors import GateError
+from guardrails_plugins.core.errors import GateError, LanguageError
 from guardrails_plugins.core.languages.profile import resolve_language
 
 PIECE_CHARS = 4
@@ -116,9 +116,13 @@ def _one(data: Any, where: str, number: int) -> Recorded:
         raise RecordedError(f"{where}: 'code' must be a text")
     if not isinstance(invented, list) or not all(isinstance(v, str) for v in invented):
         raise RecordedError(f"{where}: 'invented' must be a list of texts")
+    try:
+        language = resolve_language(data.get("language", "en"))
+    except LanguageError as error:
+        raise RecordedError(f"{where}: {error}") from None
     return Recorded(
         id=str(data.get("id", number)),
-        language=resolve_language(data.get("language", "en")),
+        language=language,
         question=str(data.get("question", "")),
         sources=tuple(sources),
         answer=data["answer"],

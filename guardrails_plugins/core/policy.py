@@ -117,7 +117,10 @@ class GatePolicy:
             raise PolicyError(
                 f"{name}: not valid TOML: a number is too long, or a value is nested too deeply"
             ) from None
-        return cls.from_mapping(data)
+        try:
+            return cls.from_mapping(data)
+        except (PolicyError, BoundError) as error:
+            raise type(error)(f"{name}: {error}") from None
 
 
 def _toml_text(source: object) -> tuple[str, str]:

@@ -153,6 +153,7 @@ def test_ones_own_file_and_what_is_wrong_with_it(tmp_path: Path, capsys: pytest.
         ('{"answer": 3}', "no text 'answer'"),
         ('{"answer": "a", "sources": "b"}', "list of texts"),
         ('{"answer": "a", "sources": ["b"], "violating": "c"}', "does not stand"),
+        ('{"answer": "a", "sources": ["b"], "language": "xx"}', "line 1: no language data"),
         ('{"answer": "a", "sources": ["b"], "violating": 5}', "does not stand"),
         ('{"answer": "a", "sources": ["b"], "invented": 5}', "list of texts"),
         ('{"answer": "a", "sources": ["b"], "code": []}', "'code' must be a text"),
