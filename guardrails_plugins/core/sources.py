@@ -127,12 +127,16 @@ def _held(reading: Reading, value: Value) -> Iterator[tuple[str, frozenset[str]]
     kind, _, rest = key.partition(":")
     if kind == "%":
         yield f"n:{rest}", needs
+    elif kind in "th" and ":" in rest:  # seconds
+        yield from _held(reading._replace(key=key.rpartition(":")[0]), value)
     elif kind == "t":
         minutes = int(rest)
         yield f"h:{minutes}", needs
         yield f"h:{minutes % 720 or 720}", needs
     elif kind == "h":
         yield f"t:{rest}", needs
+    elif kind == "u" and "@" in rest.partition("/")[0]:
+        yield f"u:{rest.partition('@')[2]}", needs
     elif kind == "d":
         yield from _within_date(rest, needs)
     if value.short and kind == "n":

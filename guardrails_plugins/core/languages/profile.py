@@ -62,6 +62,8 @@ class Numbers:
     magnitudes: Mapping[str, int]
     magnitude_suffixes: Mapping[str, int]
     percent: Words
+    fillers: Words
+    halves: Words
     words: WordMap
     ordinal_words: WordMap
     ordinal_suffixes: Words
@@ -79,6 +81,7 @@ class Dates:
     persian_months: Months
     islamic_months: Months
     weekdays: Words
+    year_words: Words
     connectors: Words
     suffixes: Mapping[str, str]
     eras: Words
@@ -91,6 +94,7 @@ class Clock:
     am: Words
     pm: Words
     hour: Words
+    minute: Words
     noon: Words
     midnight: Words
 

@@ -15,11 +15,22 @@ _NUMERIC = re.compile(
 _CJK = re.compile(r"(?:(\d{4}|\d{2}) ?年 ?)?(\d{1,2}) ?月(?: ?(\d{1,2}) ?[日号號])?")
 _DAY = re.compile(r"(\d{1,2})(?!\d)")
 _YEAR = re.compile(r"(\d{4})(?![\d]|[.,]\d)")
-_DAY_SUFFIX = re.compile(r"(?:st|nd|rd|th|er|º|ª|-?го|-?е|°|\.)?")
+# º and ª are o and a once folded.
+_DAY_SUFFIX = regex.compile(r"(?:(?:st|nd|rd|th|er|\.?[oaºª°])(?!\p{L})|-?го|-?е|\.)?")
+_ORDINAL_SUFFIX = regex.compile(r"-?([\p{L}\p{M}]{1,4})(?![\p{L}\p{M}])")
+_MONTH_AND_YEAR = re.compile(r"(?<![\d./-])(0?[1-9]|1[0-2])/([12]\d{3})(?![\d]|[-/.]\d)")
+_BLANK_DATE = re.compile(r"(\d{1,2})\. (\d{1,2})\. ?(\d{4})(?!\d)")
+_DAYS = re.compile(r"(\d{1,2}) ?[-~] ?(\d{1,2})(?![\d:]|[.,]\d)")
+_CJK_DAYS = re.compile(r"(?:(\d{4}) ?年 ?)?(\d{1,2}) ?月 ?(\d{1,2}) ?[日号號]? ?(?:-|~|至|到) ?(\d{1,2}) ?[日号號]")
 _GAP = re.compile(r"[ ,،/-]{0,3}")
+_YEAR_GAP = re.compile(r"[ ,،/-]{0,3}\(?")
+_OTHER_NAME = regex.compile(r" ?\([\p{L}\p{M}]{2,12}\)")  # 5 مارس (آذار) 2018
+_SOON_A_YEAR = re.compile(r"(?: \d{1,2})?,? \d{4}(?!\d)")
+_OTHER_CALENDARS = range(1200, 1500)
+"""Years in which Persian and Islamic dates of today are counted."""
 _CONNECTOR_BEFORE = regex.compile(r"(?r)(\p{L}{1,4}) ")
 _CONNECTOR_TO_MONTH = regex.compile(r" (\p{L}{1,6})(?= )|,")
-_CONNECTOR_TO_YEAR = regex.compile(r"[ ,]{1,2}(\p{L}{1,6})(?= )")
+_WORD_TO_YEAR = regex.compile(r"[ ,،]{1,2}([\p{L}\p{M}']{1,8})(?= )")
 
 DAYS = 31
 MONTHS = 12
@@ -46,6 +57,13 @@ def read_numeric(text: str, start: int, order: str) -> tuple[list[Date], int] | 
         year, month, day = (int(g or 0) for g in cjk.groups())
         if 1 <= month <= MONTHS and day <= DAYS:
             return [Date("g", year, month, day)], cjk.end()
+    short = _MONTH_AND_YEAR.match(text, start)
+    if short is not None:
+        return [Date("g", int(short.group(2)), int(short.group(1)), 0)], short.end()
+    spaced = _BLANK_DATE.match(text, start) if order == "dmy" else None
+    if spaced is not None:
+        dates = _valid([(int(spaced.group(3)), int(spaced.group(2)), int(spaced.group(1)))])
+        return (dates, spaced.end()) if dates else None
     match = _NUMERIC.match(text, start)
     if match is None:
         return None
@@ -63,8 +81,39 @@ def read_numeric(text: str, start: int, order: str) -> tuple[list[Date], int] | 
 
 
 def _valid(parts: list[tuple[int, int, int]]) -> list[Date]:
-    # A year before 1700 in digits is a Persian or Islamic one where such calendars are written.
-    return [Date("g", y, m, d) for y, m, d in dict.fromkeys(parts) if 1 <= m <= MONTHS and 1 <= d <= DAYS]
+    return [
+        Date(calendar, y, m, d)
+        for y, m, d in dict.fromkeys(parts)
+        for calendar in ("gpi" if y in _OTHER_CALENDARS else "g")
+        if 1 <= m <= MONTHS and 1 <= d <= DAYS
+    ]
+
+
+def read_days(scan: Scan, start: int) -> tuple[Date, Date, tuple[int, int, int, int]] | None:
+    """``3-7 March 2019``, ``March 3-7, 2019``, ``3月5日至12日``: both days, and the two spans."""
+    text = scan.text
+    cjk = _CJK_DAYS.match(text, start)
+    if cjk is not None:
+        year, month, first, last = (int(g or 0) for g in cjk.groups())
+        if 1 <= month <= MONTHS and 1 <= first < last <= DAYS:
+            spans = (start, cjk.end(3), cjk.start(4), cjk.end())
+            return Date("g", year, month, first), Date("g", year, month, last), spans
+    match = _DAYS.match(text, start)
+    if match is None or not 1 <= int(match.group(1)) < int(match.group(2)) <= DAYS:
+        return None
+    begin = start
+    found = _month_after(scan, match.end())
+    if found is not None:
+        calendar, number, end = found
+    else:
+        before = scan.before(start, scan.lexicon.months)
+        if before is None or not _is_month_word(scan, before[1], start):
+            return None
+        calendar, _, named = before[0].partition(":")
+        number, begin, end = int(named), before[1], match.end()
+    year, end = _year_after(scan, end)
+    one, two = (Date(calendar, year, number, int(match.group(n))) for n in (1, 2))
+    return one, two, (begin, match.end(1), match.start(2), end)
 
 
 def read_named(scan: Scan, start: int) -> tuple[list[Date], int, int] | None:
@@ -116,15 +165,15 @@ def _month_before(scan: Scan, start: int) -> tuple[list[Date], int, int] | None:
     day = _DAY.match(text, start)
     if day is None or not 1 <= int(day.group(1)) <= DAYS:
         return None
-    suffix = _DAY_SUFFIX.match(text, day.end())
-    end = suffix.end() if suffix is not None and suffix.group() != "." else day.end()
+    end = _suffix_end(scan, day.end())
+    if text[end - 1] == ".":
+        end = day.end()
     number, end = _year_after(scan, end)
     return [Date(calendar, number, int(month), int(day.group(1)))], begin, end
 
 
 def _month_after(scan: Scan, end: int) -> tuple[str, int, int] | None:
-    suffix = _DAY_SUFFIX.match(scan.text, end)
-    position = suffix.end() if suffix is not None else end
+    position = _suffix_end(scan, end)
     for _ in range(2):
         found = scan.after(position, scan.lexicon.months)
         if found is not None:
@@ -140,9 +189,20 @@ def _month_after(scan: Scan, end: int) -> tuple[str, int, int] | None:
     return None
 
 
+def _suffix_end(scan: Scan, end: int) -> int:
+    """Where the suffix of a day ends (``1st``, ``1º``, ``7वीं``); `end` where it has none."""
+    suffix = _DAY_SUFFIX.match(scan.text, end)
+    if suffix is not None and suffix.group():
+        return int(suffix.end())
+    other = _ORDINAL_SUFFIX.match(scan.lower, end)
+    return int(other.end()) if other is not None and other.group(1) in scan.lexicon.ordinal_suffixes else end
+
+
 def _is_month_word(scan: Scan, start: int, end: int) -> bool:
-    """English names that are also everyday words (may, march) count only with a capital."""
+    """English names that are also everyday words (may, march) count only with a capital, or beside a year."""
     word = scan.text[start:end]
+    if _SOON_A_YEAR.match(scan.text, start + len(word.rstrip())) is not None:
+        return True
     return not (
         word.isascii()
         and word[:1].islower()
@@ -151,12 +211,21 @@ def _is_month_word(scan: Scan, start: int, end: int) -> bool:
 
 
 def _year_after(scan: Scan, end: int) -> tuple[int, int]:
-    connector = _CONNECTOR_TO_YEAR.match(scan.text, end, end + 9)
-    known = connector is not None and connector.group(1).lower() in scan.lexicon.connectors
-    for position in (end, connector.end()) if connector is not None and known else (end,):
-        gap = _GAP.match(scan.text, position)
+    """The year behind a day or month, past what may stand between (``im Jahr``), and the end; 0 where there is none."""
+    text, position = scan.text, end
+    other = _OTHER_NAME.match(text, end)
+    if other is not None:
+        position = other.end()
+    for _ in range(4):
+        gap = _YEAR_GAP.match(text, position)
         at = gap.end() if gap is not None else position
-        year = _YEAR.match(scan.text, at)
+        year = _YEAR.match(text, at)
         if year is not None and at > end:
-            return int(year.group(1)), year.end()
+            closed = text[at - 1] == "(" and text[year.end() : year.end() + 1] == ")"
+            if text[at - 1] != "(" or closed:
+                return int(year.group(1)), year.end() + closed
+        word = _WORD_TO_YEAR.match(text, position, position + 12)
+        if word is None or word.group(1).lower() not in scan.lexicon.year_words:
+            break
+        position = word.end()
     return 0, end

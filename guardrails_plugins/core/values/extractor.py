@@ -27,7 +27,9 @@ _RANGE = re.compile(r" ?(?:-|~|〜|～) ?(?=[$€£¥₹]?\d)")
 _TO = re.compile(rf" (?:{'|'.join(sorted(JOINERS))}) (?=[$€£¥₹]?\d)")
 # A wrapped line goes on; two numbers on two lines stay two.
 _WRAP = re.compile(r"(?<!\d)\n|\n(?!\d)")
+_YEAR_DIGITS = 4
 _POWER = re.compile(r"\^\d+")
+_CODE_AND_SUM = re.compile(r"([A-Z]{3})\d+(?:\.\d+)*|\d+(?:\.\d+)*([A-Z]{3})")
 _RATIO = re.compile(r"\d{1,4}:\d{1,4}(?![\d:])")
 
 
@@ -114,13 +116,20 @@ class _Reader:
     def _at(self, start: int, floor: int) -> tuple[list[Value], int]:
         """The values that begin with the digit at `start`, and where they end."""
         text, scan = self._text, self._scan
-        if start and text[start - 1] == "^":
+        if text[start - 1 : start] == "^" and (
+            text[start - 2 : start - 1].isalnum() or text[start - 2 : start - 1] in (")", "]")
+        ):
             end = self._digits_end(start)
-            return [], end
+            if end - start < _YEAR_DIGITS or text[start - 2].isdigit():
+                return [], end  # a power or a note; more digits are a value put out of the way
         glued = tokens.glued_end(text, start)
         if glued:
             token = text[start:glued].casefold().replace(" ", "")
             return [self._value("identifier", start, glued, (Reading(f"i:{token}", token),))], glued
+        days = dates.read_days(scan, start)
+        if days is not None and days[2][0] >= floor:
+            one, two, (begin, middle, second, end) = days
+            return [self._date([one], begin, middle), self._date([two], second, end)], end
         dated = dates.read_numeric(text, start, scan.lexicon.order)
         if dated is not None:
             return [self._date(dated[0], start, dated[1])], dated[1]
@@ -147,6 +156,10 @@ class _Reader:
         if span is None or span[0] < floor:
             return None
         begin, end = span
+        if (money := _CODE_AND_SUM.fullmatch(text, begin, end)) is not None and (
+            money[1] or money[2]
+        ).lower() in self._scan.lexicon.currency_signs:
+            return None  # EUR20, 20EUR
         magnitude = numbers.read_quantity(self._scan, start)
         if (
             begin == start
@@ -167,17 +180,18 @@ class _Reader:
     def _times(self, start: int, time: clock.Time) -> tuple[list[Value], int]:
         needs = frozenset({"clock"})
         surface = self._text[start : time.end].lower()
-        readings = tuple(Reading(f"t:{m}" if time.exact else f"h:{m}", surface, needs) for m in time.minutes)
+        kind = "t" if time.exact else "h"
+        readings = tuple(Reading(f"{kind}:{m}{time.seconds}", surface, needs) for m in time.minutes)
         return [self._value("time", start, time.end, readings)], time.end
 
     def _numbers(self, start: int) -> tuple[list[Value], int]:
         text, scan = self._text, self._scan
-        chain = numbers.read_han_chain(text, start)
-        if chain is not None:
-            return [self._value("number", start, chain[1], (chain[0],))], chain[1]
-        fraction = numbers.read_fraction(text, start)
-        if fraction is not None:
-            return [self._value("number", start, fraction[1], (fraction[0],))], fraction[1]
+        whole = numbers.read_han_chain(text, start) or numbers.read_fraction(text, start)
+        if whole is not None:
+            plain, end = whole
+            if isinstance(plain, Reading):
+                return [self._value("number", start, end, (plain,))], end
+            return self._single(numbers.with_unit(scan, start, end, (plain,)))
         ratio = _RATIO.match(text, start)
         if ratio is not None:
             return [
@@ -216,8 +230,13 @@ class _Reader:
     def _single(self, quantity: numbers.Quantity) -> tuple[list[Value], int]:
         negative = numbers.is_negative(self._scan, quantity)
         readings = numbers.quantity_readings(quantity, negative=negative)
-        more = self._shared(quantity) or clock.whole_hour(self._scan, quantity.start, quantity.plain[0].canonical)
+        more = self._shared(quantity) or self._as_time(quantity)
         return [self._number(quantity, tuple(readings + more))], quantity.end
+
+    def _as_time(self, quantity: numbers.Quantity) -> list[Reading]:
+        if quantity.percent or quantity.exponent or quantity.currency:
+            return []
+        return clock.unworded(self._scan, quantity.start, quantity.end, quantity.plain[0].canonical)
 
     def _shared(self, quantity: numbers.Quantity) -> list[Reading]:
         """``10 to 12 %``: the first number may share the unit of the second."""
@@ -232,8 +251,7 @@ class _Reader:
         time = clock.read_time(self._scan, digit.start())
         whole = quantity.plain[0].canonical
         if time is not None and whole.isdigit() and int(whole) <= 12:
-            base = int(whole) % 12 * 60
-            return [Reading(f"t:{m}", "", needs | {"clock"}) for m in (base, base + clock.HALF_DAY)]
+            return [Reading(f"t:{clock.first_end(self._scan, int(whole), time)}", "", needs | {"clock"})]
         following = numbers.read_quantity(self._scan, digit.start())
         if following is None or not (following.percent or following.exponent or following.currency):
             return []

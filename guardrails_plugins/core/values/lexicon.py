@@ -53,7 +53,7 @@ class Words:
         for mapping in mappings:
             for word, meaning in mapping.items():
                 merged.setdefault(normalize(word), meaning)
-        longest = max((w.count(" ") + 1 for w in merged), default=1)
+        longest = max((w.count(" ") + w.count("-") + 1 for w in merged), default=1)
         return cls(merged, longest, frozenset(map(head_of, merged)), frozenset(w[-2:] for w in merged))
 
 
@@ -74,14 +74,18 @@ class Lexicon:
     magnitudes: Words
     suffixes: Mapping[str, int]
     percent: Words
+    fillers: Words
+    halves: Words
     currencies: Words
     currency_signs: Mapping[str, str]
     ordinal_suffixes: frozenset[str]
     ordinal_dot: bool
     months: Words
     connectors: frozenset[str]
+    year_words: frozenset[str]
     am: Words
     hour: Words
+    minute: Words
     noon: Words
     mentions: Words
     number_words: Mapping[str, str]
@@ -124,14 +128,18 @@ def _lexicon(code: str, codes: tuple[str, ...], decimal: str) -> Lexicon:
         magnitudes=words["magnitudes"],
         suffixes=suffixes,
         percent=words["percent"],
+        fillers=words["fillers"],
+        halves=words["halves"],
         currencies=words["currencies"],
         currency_signs=_signs(profiles),
         ordinal_suffixes=frozenset(normalize(s).lstrip("-") for p in profiles for s in p.numbers.ordinal_suffixes),
         ordinal_dot=own.numbers.ordinal_dot,
         months=words["months"],
         connectors=frozenset(normalize(w) for p in profiles for w in p.dates.connectors),
+        year_words=frozenset(normalize(w) for p in profiles for w in (*p.dates.year_words, *p.dates.connectors)),
         am=words["am"],
         hour=words["hour"],
+        minute=words["minute"],
         noon=Words.of(
             *({**dict.fromkeys(p.clock.noon, "720"), **dict.fromkeys(p.clock.midnight, "0")} for p in profiles)
         ),
@@ -147,10 +155,13 @@ def _words(profiles: list[LanguageProfile]) -> dict[str, Words]:
     return {
         "magnitudes": Words.of(*({w: str(e) for w, e in p.numbers.magnitudes.items()} for p in profiles)),
         "percent": Words.of(*(dict.fromkeys(p.numbers.percent, "%") for p in profiles)),
+        "fillers": Words.of(*(dict.fromkeys(p.numbers.fillers, "+") for p in profiles)),
+        "halves": Words.of(*(dict.fromkeys(p.numbers.halves, "5") for p in profiles)),
         "currencies": Words.of(*(p.numbers.currencies for p in profiles)),
         "months": Words.of(*map(_months, profiles)),
         "am": Words.of(*({**dict.fromkeys(p.clock.am, "am"), **dict.fromkeys(p.clock.pm, "pm")} for p in profiles)),
         "hour": Words.of(*(dict.fromkeys(p.clock.hour, "h") for p in profiles)),
+        "minute": Words.of(*(dict.fromkeys(p.clock.minute, "m") for p in profiles)),
         "mentions": Words.of(*(dict.fromkeys(p.source_mentions, "s") for p in profiles[:2])),
     }
 
@@ -162,7 +173,7 @@ def _attached(
     entries += [e.casefold() for e in suffixes]
     entries += [normalize(c) for p in profiles for c in p.dates.connectors]
     runs = [r for r in map(_RUN.findall, entries) if r]
-    return frozenset({*(r[0] for r in runs), *(r[-1] for r in runs), "h", "第"})
+    return frozenset({*(r[0] for r in runs), *(r[-1] for r in runs), *"hmbt第"})
 
 
 def _edges(words: Mapping[str, Words], suffixes: Mapping[str, int], profiles: list[LanguageProfile]) -> frozenset[str]:

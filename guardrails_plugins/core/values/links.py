@@ -11,23 +11,30 @@ import regex
 _LINKISH = regex.compile(r"@|://|//[\p{L}\p{N}]|\]\(|www\.|(?:https?|ftp):|[\w-]\.\p{L}{2}")
 # What an address is written with. East Asian text sets no blank before one (``邮箱是info@example.org``).
 _ADDRESS = r"\p{Latin}\p{Greek}\p{Cyrillic}\p{Nd}_"
+# Letters of a domain: no ideographs, which stand beside it without a blank (``请访问example.com了解``).
+_LETTER = r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}]]"
 # What an address goes on with; an ideograph only where a part of the path begins, as text goes on without a blank.
-_END = r"(?:(?!\p{Han})[^\s<>\"“”«»{}|\\^`\[\]，。；！？、（）「」『』]|(?<=[/=_#?&-])\p{Han}++)"
+_END = r"(?:(?!\p{Han})[^\s<>\"“”«»{}|\\^`\[\]，。；！？、（）「」『』।॥۔؟،؛]|(?<=[/=_#?&-])\p{Han}++)"
 _LINK = regex.compile(
     rf"(?P<url>(?<![\p{{Latin}}\p{{Greek}}\p{{Cyrillic}}\p{{N}}])(?:(?:https?|ftp):/{{0,2}}(?=[\p{{L}}\p{{N}}\[])|[a-z][a-z0-9+.-]{{1,15}}+://){_END}++)"
     rf"|(?P<relative>(?<![\w:/])//(?=[\p{{L}}\p{{N}}-]++\.[\p{{L}}\p{{N}}]){_END}++)"
     rf"|(?P<email>(?<![{_ADDRESS}.+-])[{_ADDRESS}.+%-]{{1,64}}+@(?:[\w-]{{1,63}}+\.(?=[\w-]+\.[\w-])){{0,8}}[\w-]{{1,63}}+\.(?:\p{{Latin}}{{2,24}}+|\p{{L}}{{2,24}}+)(?![{_ADDRESS}@-]))"
     rf"|(?P<target>(?<=\]\()(?!#|mailto:|tel:)(?=[^\s()<>]*[.:/])[^\s()<>]{{1,500}}+)"
-    rf"|(?P<domain>(?<![\w.:-])(?<![\w.:/+%-][/@])(?:[\p{{L}}\p{{N}}](?:[\p{{L}}\p{{N}}-]{{0,62}}+)\.(?=[\p{{L}}\p{{N}}])){{1,8}}+(?P<ending>\p{{L}}{{2,24}}+)(?![\w@-]|\.[\p{{L}}\p{{N}}])(?::\d{{1,5}}+)?(?:/{_END}*+)?)",
-    regex.IGNORECASE,
+    rf"|(?P<domain>(?<![{_LETTER}.])(?<!//|[:/]/)(?<![\w.:/+%-][/@])(?:[{_LETTER}][{_LETTER}-]{{0,63}}+\.(?=[{_LETTER}])){{1,8}}+(?P<ending>[{_LETTER}--[\d_]]{{2,24}}+)(?![{_LETTER}@-]|\.[{_LETTER}])(?::\d{{1,5}}+)?(?:/{_END}*+)?)",
+    regex.IGNORECASE | regex.V1,
 )
-_WIDE = re.compile("[．｡＠／]")
+_WIDE = re.compile("[．｡＠／\u2024\ufe52\ufe6b]")
 _MARKUP = re.compile(r"[*_~`<]")
 _WEB_SCHEME = re.compile(r"(https?|ftp):/{0,2}", re.IGNORECASE)
 _SPLIT = regex.compile(
-    r"(?:([a-z]++)://)?+(?:[^/?#@\s]*+@)?([^/?#:]*+)(?::(\d*+))?+(.*+)", regex.IGNORECASE | regex.DOTALL
+    r"(?:([a-z]++)://)?+([^/?#@\s]*+@)?([^/?#:]*+)(?::(\d*+))?+(.*+)", regex.IGNORECASE | regex.DOTALL
 )
-_TRAILING = ".,;:!?'\"*_)]}>…؟،؛。"
+_TRAILING = ".,;:!?'\"*_)]}>…؟،؛۔।॥。"
+_TITLE_ENDINGS = frozenset({"com", "org", "net", "edu", "gov"})
+# Endings that are everyday words: a path behind them shows that they are one.
+_PATH_ENDINGS = frozenset(
+    {"at", "be", "gd", "gg", "gl", "id", "in", "is", "it", "ly", "me", "my", "no", "so", "to", "us"}
+)
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
@@ -84,9 +91,12 @@ def _is_domain(match: regex.Match[str], endings: frozenset[str]) -> bool:
     ending = match.group("ending")
     if match.group("domain").lower().startswith("www."):
         return True
-    if ending.lower() not in endings or ending.lower() in _FILE_ENDINGS:
+    known = endings
+    if "/" in match.group("domain"):
+        known = endings | _PATH_ENDINGS
+    if ending.lower() not in known or ending.lower() in _FILE_ENDINGS:
         return False
-    return ending.islower() or match.group("domain").isupper()
+    return ending.islower() or match.group("domain").isupper() or ending.lower() in _TITLE_ENDINGS
 
 
 def _trim(url: str) -> str:
@@ -101,9 +111,9 @@ def _trim(url: str) -> str:
 def canonical_url(url: str) -> tuple[str, str]:
     """A key for host, port and path (RFC 3986 section 6.2.2 normalisation), and the scheme in lower case."""
     match = _SPLIT.fullmatch(url)
-    if match is None or not match.group(2):
+    if match is None or not match.group(3):
         return "", ""
-    scheme, host, port, rest = (g or "" for g in match.groups())
+    scheme, user, host, port, rest = (g or "" for g in match.groups())
     scheme = scheme.lower()
     host = host.lower().rstrip(".")
     if port and port != _DEFAULT_PORTS.get(scheme or "https"):
@@ -111,7 +121,7 @@ def canonical_url(url: str) -> tuple[str, str]:
     rest = _PERCENT.sub(_unescape, rest)
     if rest.endswith("/") and "?" not in rest and "#" not in rest:
         rest = rest.rstrip("/")
-    return f"u:{host}{rest}", scheme
+    return f"u:{user}{host}{rest}", scheme
 
 
 def _unescape(match: re.Match[str]) -> str:

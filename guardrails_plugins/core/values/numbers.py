@@ -11,6 +11,7 @@ import regex
 from guardrails_plugins.core.values.lexicon import Lexicon
 from guardrails_plugins.core.values.model import NONE, Reading
 from guardrails_plugins.core.values.scan import Scan
+from guardrails_plugins.core.values.units import SIGN_CONTEXT, read_unit
 
 # At most 16 groups: no number has more, and an endless row of groups is read piece by piece.
 NUMBER = re.compile(r"\d++(?:[.,']\d++){0,16}+")
@@ -19,8 +20,7 @@ _GROUPS = re.compile(r"\d{1,3}+(?:([.,'])\d{3})(?:\1\d{3}){0,16}+")
 _INDIAN = re.compile(r"\d{1,2}+(?:,\d{2}(?!\d)){1,16}+,\d{3}")
 _FRACTION = re.compile(r"(?:(\d{1,4}+) )?(\d{1,3}+)/(\d{1,3}+)(?![\d/])")
 _ORDINAL_SUFFIX = regex.compile(r"-?([\p{L}\p{M}º°ª]{1,4})(?![\p{L}\p{M}])")
-_SUFFIX = regex.compile(r" ?([\p{L}\p{M}]{1,5}\.?)(?![\p{L}\p{M}])")
-_SIGN_CONTEXT = re.compile(r"(?:^|[\s(\[{:=,;\"'|/$€£<>~])-$")
+_BEFORE_POINT = frozenset(" \n([{\"'$€£¥₹+-~≈<>=/|:")
 _DENOMINATORS = frozenset({2, 4, 5, 8, 10, 16, 20, 25, 50, 100})
 _HAN_CHAIN = re.compile(r"(?:\d++(?:\.\d++)?[亿億万萬千百兆]{1,2})(?:零?\d++(?:\.\d++)?[万萬千百]{0,2})++")
 _HAN_POWER = {"百": 2, "千": 3, "万": 4, "萬": 4, "亿": 8, "億": 8, "兆": 12}
@@ -115,79 +115,28 @@ def read_quantity(scan: Scan, start: int) -> Quantity | None:
     match = _BLANK_GROUPS.match(text, start) if lexicon.blank_groups else None
     match = match or NUMBER.match(text, start)
     assert match is not None  # a digit stands there
-    plain = read_plain(match.group(), lexicon)
-    end = match.end()
-    if not plain:
-        return None
-    exponent, end = _magnitudes(scan, end)
-    percent, end = _percent(scan, start, end)
-    begin, currency, end = _currency(scan, start, end)
-    ordinal, suffix_end = _ordinal(scan, match.end()) if not exponent else (False, end)
-    return Quantity(begin, max(end, suffix_end), plain, percent, currency, exponent, ordinal, suffix_end)
+    token = match.group()
+    if text[start - 1 : start] == "." and token.isdigit() and (start < 2 or text[start - 2] in _BEFORE_POINT):
+        return with_unit(scan, start - 1, match.end(), (_plain("0", token, NONE, f"0.{token}"),))  # .5 is 0.5
+    plain = read_plain(token, lexicon)
+    return with_unit(scan, start, match.end(), plain) if plain else None
 
 
-def _magnitudes(scan: Scan, end: int) -> tuple[int, int]:
-    exponent = 0
-    for _ in range(2):
-        found = scan.after(end, scan.lexicon.magnitudes)
-        if found is not None:
-            exponent, end = exponent + int(found[0]), found[1]
-            continue
-        suffix = _SUFFIX.match(scan.text, end)
-        if suffix is None:
-            break
-        word = suffix.group(1)
-        value = scan.lexicon.suffixes.get(word, scan.lexicon.suffixes.get(word.rstrip(".")))
-        if value is None or (len(word) == 1 and suffix.group().startswith(" ") and word.isascii()):
-            break
-        used = suffix.end() if word in scan.lexicon.suffixes else suffix.end() - word.endswith(".")
-        exponent, end = exponent + value, used
-    return exponent, end
+def with_unit(scan: Scan, start: int, end: int, plain: tuple[Plain, ...]) -> Quantity:
+    """A number at ``[start, end)`` with what belongs to it."""
+    unit = read_unit(scan, start, end)
+    ordinal, suffix_end = _ordinal(scan, end) if not unit.exponent else (False, unit.end)
+    if unit.half:
+        plain = tuple(_and_a_half(p) for p in plain)
+    last = max(unit.end, suffix_end)
+    return Quantity(unit.begin, last, plain, unit.percent, unit.currency, unit.exponent, ordinal, suffix_end)
 
 
-def _percent(scan: Scan, start: int, end: int) -> tuple[bool, int]:
-    text = scan.text
-    for width in (0, 1):
-        if (
-            text[end + width : end + width + 1] in ("%", "٪", "％", "﹪")
-            and end + width < len(text)
-            and text[end : end + width].strip() == ""
-        ):
-            return True, end + width + 1
-    found = scan.after(end, scan.lexicon.percent)
-    if found is not None:
-        return True, found[1]
-    before = text[max(0, start - 4) : start]
-    return before.endswith("百分之") or (before.endswith(("%", "٪")) and not before[:-1][-1:].isdigit()), end
-
-
-def _currency(scan: Scan, start: int, end: int) -> tuple[int, str, int]:
-    begin = start
-    if begin and scan.text[begin - 1] == "-" and _SIGN_CONTEXT.search(scan.text, max(0, begin - 2), begin):
-        begin -= 1
-    signs, lower = scan.lexicon.currency_signs, scan.lower
-    for gap in (0, 1):
-        if gap and lower[begin - 1 : begin] != " ":
-            break
-        for size in (4, 3, 2, 1):
-            at = begin - gap - size
-            if (
-                at >= 0
-                and lower[at : at + size] in signs
-                and not (lower[at].isalpha() and at and lower[at - 1].isalpha())
-            ):
-                code = signs[lower[at : at + size]]
-                if at and scan.text[at - 1] == "-":
-                    at -= 1
-                return at, code, end
-    found = scan.after(end, scan.lexicon.currencies)
-    if found is None:
-        return begin, "", end
-    code, end = found
-    if "/" in code:  # one of several: the word in front says which (港币100元)
-        front = scan.before(begin, scan.lexicon.currencies)
-        code = front[0] if front is not None else code
-    return begin, code, end
+def _and_a_half(plain: Plain) -> Plain:
+    """``2 and a half``: the half of a whole number is its decimal."""
+    if not plain.canonical.isdigit():
+        return plain
+    return Plain(f"{plain.canonical}.5", plain.needs | {"fraction"}, f"{plain.surface} 1/2")
 
 
 def _ordinal(scan: Scan, end: int) -> tuple[bool, int]:
@@ -204,7 +153,7 @@ def is_negative(scan: Scan, quantity: Quantity) -> bool:
     text, start = scan.text, quantity.start
     if text[start : start + 1] == "-":
         return True
-    return start > 0 and text[start - 1] == "-" and _SIGN_CONTEXT.search(text, max(0, start - 2), start) is not None
+    return start > 0 and text[start - 1] == "-" and SIGN_CONTEXT.search(text, max(0, start - 2), start) is not None
 
 
 def quantity_readings(q: Quantity, *, negative: bool, extra: frozenset[str] = NONE, tag: str = "") -> list[Reading]:
@@ -224,8 +173,8 @@ def quantity_readings(q: Quantity, *, negative: bool, extra: frozenset[str] = NO
     return readings
 
 
-def read_fraction(text: str, start: int) -> tuple[Reading, int] | None:
-    """``1/2``, ``2 1/2`` (``½`` folds to the first): exact where the denominator allows, else as written."""
+def read_fraction(text: str, start: int) -> tuple[Plain | Reading, int] | None:
+    """``1/2``, ``2 1/2`` (``½`` folds to the first): a number where the denominator allows, else a value as written."""
     match = _FRACTION.match(text, start)
     if match is None:
         return None
@@ -234,10 +183,10 @@ def read_fraction(text: str, start: int) -> tuple[Reading, int] | None:
     if int(bottom) not in _DENOMINATORS or int(top) >= int(bottom):
         return (Reading(f"f:{int(top)}/{int(bottom)}", surface), match.end()) if whole is None else None
     value = Decimal(int(whole or 0)) + Decimal(int(top)) / Decimal(int(bottom))
-    return Reading(f"n:{value.normalize():f}", surface, frozenset({"fraction"})), match.end()
+    return Plain(f"{value.normalize():f}", frozenset({"fraction"}), surface), match.end()
 
 
-def read_han_chain(text: str, start: int) -> tuple[Reading, int] | None:
+def read_han_chain(text: str, start: int) -> tuple[Plain, int] | None:
     """``1亿2000万``, ``3万5千``: parts of one number."""
     match = _HAN_CHAIN.match(text, start)
     if match is None or len(match.group()) > 40:
@@ -245,4 +194,4 @@ def read_han_chain(text: str, start: int) -> tuple[Reading, int] | None:
     total = Decimal(0)
     for digits, powers in regex.findall(r"(\d++(?:\.\d++)?)([亿億万萬千百兆]*+)", match.group()):
         total += Decimal(digits).scaleb(sum(_HAN_POWER[p] for p in powers))
-    return Reading(f"n:{total.normalize():f}", match.group(), frozenset({"magnitude"})), match.end()
+    return Plain(f"{total.normalize():f}", frozenset({"magnitude"}), match.group()), match.end()

@@ -91,7 +91,7 @@ def _number(scan: Scan, start: int, end: int) -> Value | None:
             "number", Span(start, end), (Reading("n:" + token, token),), noun_after(text, end), end - start == 1
         )
     plain = read_plain(token, scan.lexicon)
-    if not plain:
+    if not plain or (scan.lexicon.decimal == "," and "." in token):  # 18.00 may be a time
         return None
     readings = tuple([Reading(f"n:{p.canonical}", p.surface, p.needs) for p in plain])
     return Value("number", Span(start, end), readings, noun_after(text, end), len(plain[0].canonical) == 1)

@@ -61,7 +61,8 @@ class Scan:
             if self.lower[end : end + 1] == ".":
                 ends.append(end + 1)
             ends.append(end)
-            position = end + (1 if self.lower[end : end + 1] == " " else 2 if self.lower[end : end + 2] == ". " else 0)
+            following = self.lower[end : end + 2]
+            position = end + (1 if following[:1] in (" ", "-") else 2 if following == ". " else 0)
             if position == end:
                 break
         dotted = _ABBREVIATED.match(self.lower, at, at + 12)

@@ -15,6 +15,8 @@ _PHONE = re.compile(
     r"\+?\(?\d{1,4}\)?(?:(?: - |[ .\-/])\(?\d{1,5}\)?){2,6}(?!\d)"
     r"|\(\d{2,5}\)[ -]?\d{2,4}(?:[ -]\d{2,5}){0,4}(?!\d)"
     r"|\+\d{7,15}(?!\d)|\d{3}-\d{4}(?![\d-])"
+    # an area code with its zero, then the number; ten digits in two halves, as in India
+    r"|0\d{1,4}(?:[ /]|-| - )\d{5,9}(?![\d-])|0\d{1,4}-\d{4,9}(?![\d-])|[6-9]\d{4} \d{5}(?![ \d])"
 )
 _STARTS_WITH_WORD = regex.compile(rf"{_CASED}[\p{{L}}\p{{M}}]*+-\d")
 _GLUED = re.compile(r"\d++(?:[·\\_]\d++)++(?:[.,]\d++){0,16}+|\d++(?:[.,]\d++){0,16}+ ?[‰‱]")
@@ -36,7 +38,7 @@ MAX_PHONE_DIGITS = 15
 
 def glued_end(text: str, start: int) -> int:
     """The end of digits that other signs join to one token (``4·5``, ``1_200``, ``2o19``, ``5‰``); 0 for others."""
-    if text[start - 1 : start].isalpha():
+    if _HAS_CASED.match(text[start - 1 : start]) is not None:
         return 0
     match = _GLUED.match(text, start) or _LETTER_INSIDE.match(text, start)
     return match.end() if match is not None else 0
@@ -137,7 +139,9 @@ def _is_phone(token: str, groups: list[str]) -> bool:
     if [len(g) for g in groups] == [3, 3, 4]:
         return True
     if len(groups) == 2:
-        return "-" in token and len(groups[0]) == 3 and len(groups[1]) == 4
+        if groups[0][0] == "0" and len(groups[1]) >= (4 if "-" in token else 5):
+            return True
+        return [len(g) for g in groups] in ([3, 4], [5, 5]) and ("-" in token or len(groups[0]) == 5)
     if len(groups) >= 4 and all(len(g) == 2 for g in groups):
         return True  # 01.23.45.67.89
     # Groups of three with blanks or dots are a number with thousands; a phone has other groups.
