@@ -99,7 +99,7 @@ class MarkerStyle:
         head = "".join(f"(?:[{_forms(c)}]" for c in prefix)
         tails = ")?" * len(prefix)
         self._partial = re.compile(
-            rf"{_OPEN}{head}(?:\d{{1,6}}(?:{separator}{later}\d{{1,6}}){{0,12}}(?:{separator}{later})?)?{tails}"
+            rf"{_OPEN}{head}(?:\d{{1,6}}(?:{separator}{later}\d{{1,6}}){{0,12}}(?:{separator}{later}|[{BLANKS}])?)?{tails}"
         )
         self._look_alikes = _LOOK_ALIKE
 

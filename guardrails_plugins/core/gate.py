@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from guardrails_plugins.core.citations import marker_style
 from guardrails_plugins.core.endings import Ending, ending_of, is_finished
 from guardrails_plugins.core.errors import FrameError, PolicyError, StreamClosedError
-from guardrails_plugins.core.judge import Judge, Prepared, broken
+from guardrails_plugins.core.judge import BrokenCheckError, Judge, Prepared, broken
 from guardrails_plugins.core.languages.profile import load_profile, resolve_language
 from guardrails_plugins.core.outcome import STOPPED_STATES, Code, GateOutcome, ReleasedSentence, State, Violation
 from guardrails_plugins.core.policy import GatePolicy
@@ -142,10 +142,13 @@ class SentenceGate:
         held = self._held_chars() + len(self._splitter.pending.strip())
         return self._stop(Event.REFUSAL, notice=self._nothing_released(), withheld=held)
 
-    def fail(self) -> GateOutcome:
-        """A check outside the gate raised or timed out: what is held is dropped, the state is `failed`."""
+    def fail(self, withheld: int = 0) -> GateOutcome:
+        """A check outside the gate raised or timed out: what is held is dropped, the state is `failed`.
+
+        `withheld` is the length of what that check keeps back, in code points.
+        """
         self._require_open()
-        return self._stop(Event.BROKE, violations=(self._broken(),))
+        return self._stop(Event.BROKE, violations=(self._broken(),), withheld=withheld)
 
     def discard(self) -> None:
         """Forget what is held without an outcome: the stream was abandoned. Further calls raise `StreamClosedError`."""
@@ -189,7 +192,7 @@ class SentenceGate:
                 stop = self._pass(ready, released, flagged)
                 if stop is not None:
                     return stop
-        except Exception as error:  # BrokenCheckError, or a defect of ours: both fail closed
+        except Exception as error:  # a defect of ours fails closed too
             del error
             every = (*flagged, self._broken())
             return self._stop(Event.BROKE, released, every, notice=True)
@@ -212,7 +215,11 @@ class SentenceGate:
             begins = self._nothing_released() and not released and self._begins(prepared.shown)
             withheld = len(prepared.sentence.text)
             return self._stop(Event.REFUSAL, released, flagged, notice=begins, withheld=withheld)
-        violations = judge.violations(prepared)
+        try:
+            violations = judge.violations(prepared)
+        except BrokenCheckError:
+            every, withheld = (*flagged, self._broken()), len(prepared.sentence.text)
+            return self._stop(Event.BROKE, released, every, notice=True, withheld=withheld)
         if violations:
             flagged.extend(violations)
             if any(self.policy.stops(v.code) for v in violations):

@@ -18,6 +18,7 @@ from guardrails_plugins.core.lexicon import lexicon
 from guardrails_plugins.core.lines import (
     STEP_WORD_CHARS,
     ends_strongly,
+    heading_text,
     is_bold_line,
     item_prefix,
     line_kind,
@@ -56,6 +57,7 @@ class Held:
         "glued",
         "kind",
         "language",
+        "last_heading",
         "last_number",
         "lexicon",
         "line_start",
@@ -80,6 +82,7 @@ class Held:
         self.bound = 0
         self.fence = False
         self.last_number = 0
+        self.last_heading = 0
         self.begin(True, False)
 
     def begin(self, line_start: bool, glued: bool) -> None:
@@ -181,6 +184,11 @@ class Held:
             end, self.number = item_prefix(text, first, self.last_number, self.language)
             if end > first:
                 self.kind, self.body = Kind.ITEM, end
+        elif self.kind is Kind.HEADING:
+            start = heading_text(text, first)
+            end, self.number = item_prefix(text, start, self.last_heading, self.language)
+            if self.number and end > start:
+                self.body = end
 
     def _at_terminator(self, start: int, end: int) -> tuple[int, Rule | None] | None:
         text = self.text
@@ -305,12 +313,15 @@ class Held:
         if kind is _PROSE:
             if trailing and self._is_heading(text):
                 kind = Kind.HEADING
-        elif kind is Kind.ITEM:
+        elif kind is Kind.ITEM or (kind is Kind.HEADING and self.number):
             prefix = min(max(self.body - first, 0), len(text))
         elif kind is Kind.CODE and text.startswith(("```", "~~~")):
             self.fence = not self.fence
         if self.number:
-            self.last_number = self.number
+            if kind is Kind.HEADING:  # numbered headings count apart from the lists under them
+                self.last_heading = self.number
+            else:
+                self.last_number = self.number
         paragraph = first > 1 and len(LINE_BREAK.findall(raw, 0, first)) > 1
         start = self.base + first
         return Sentence(text, raw, Span(start, start + len(text)), rule, paragraph, kind, prefix)

@@ -22,6 +22,7 @@ _NUMBERED = re.compile(
 )
 _LETTERED = regex.compile(rf"(?:\*\*|__)?(?:[(（]?\p{{L}}\p{{M}}?[)）])(?:\*\*|__)?{_B}{{1,8}}+")
 _HEADING = re.compile(rf"#{{1,6}}+(?:{_B}|[\n\r]|\Z)")
+_HEADING_SIGNS = re.compile(rf"#{{1,6}}+{_B}++(?![\n\r])")
 _FENCE = re.compile(r"```|~~~")
 _BOLD_LINE = re.compile(rf"(?:\*\*[^*\n\r]++\*\*|__[^_\n\r]++__):?{_B}*+")
 _STRONG_END = re.compile(rf"(?:[{TERMINATORS}:：][{CLOSERS}」』】》]*+|[\]］】])[*_]*+$")
@@ -98,6 +99,12 @@ def line_kind(text: str, position: int) -> Kind:
     return Kind.PROSE
 
 
+def heading_text(text: str, position: int) -> int:
+    """Where the text of the heading at `position` begins, behind its signs and blanks."""
+    match = _HEADING_SIGNS.match(text, position)
+    return match.end() if match is not None else position
+
+
 def is_bold_line(line: str) -> bool:
     """Whether a line is wholly bold, and so a heading."""
     return _BOLD_LINE.fullmatch(line) is not None
@@ -162,6 +169,8 @@ def _rules_out(text: str, position: int, language: str) -> bool:
     if head in "(（":
         return rest >= 6
     if head in "*_":
+        if rest >= 2 and text[position + 1] in "(（":
+            return rest >= 7
         return rest >= 2 and text[position + 1] != head and not text[position + 1].isdigit()
     return rest >= 2
 

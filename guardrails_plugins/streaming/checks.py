@@ -17,6 +17,10 @@ AsyncCheck = Callable[[SentenceEvent, SentenceGate], Awaitable[bool] | bool]
 SyncCheck = Callable[[SentenceEvent, SentenceGate], bool]
 
 
+MOST_HELD = 16
+"""Sentences that may wait for their checks before the next frame is asked for: memory stays bounded."""
+
+
 class HeldSentences:
     """Passed sentences whose checks have not answered, in order, and what follows them."""
 
@@ -55,8 +59,7 @@ class HeldSentences:
                 if not task.done():
                     break
                 if task.cancelled() or task.exception() is not None or task.result() is not True:
-                    self.cancel()
-                    return out + machine.fail_check()
+                    return out + machine.fail_check(self.cancel())
             self._queue.popleft()
             out.append(event)
         return out
@@ -69,18 +72,31 @@ class HeldSentences:
             out += self.ready(machine)
         return out
 
-    def cancel(self) -> None:
-        """End checks that still run; their sentences are never shown."""
-        for _, task in self._queue:
+    def cancel(self) -> int:
+        """End checks that still run; their sentences are never shown. Returns their length, in code points."""
+        dropped = 0
+        for event, task in self._queue:
+            if isinstance(event, SentenceEvent):
+                dropped += len(event.text)
             if task is not None and not task.done():
                 task.cancel()
         self._queue.clear()
+        return dropped
 
     async def _run(self, event: SentenceEvent, gate: SentenceGate) -> bool:
         for check in self._checks:
             answer = check(event, gate)
             if inspect.isawaitable(answer):
-                answer = await asyncio.wait_for(answer, self._timeout_s)
+                answer = await self._in_time(asyncio.ensure_future(answer))
             if answer is not True:
                 return False
         return True
+
+    async def _in_time(self, answer: asyncio.Future[bool]) -> bool:
+        """What a check answers; false when it takes too long, also when it does not let itself be cancelled."""
+        answer.add_done_callback(forget)
+        try:
+            await asyncio.wait({answer}, timeout=self._timeout_s)
+            return answer.done() and answer.result()
+        finally:
+            answer.cancel()

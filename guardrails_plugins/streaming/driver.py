@@ -12,7 +12,7 @@ from guardrails_plugins.core.errors import FrameError
 from guardrails_plugins.core.gate import SentenceGate
 from guardrails_plugins.core.usage import UsageMeter
 from guardrails_plugins.streaming.arguments import validate
-from guardrails_plugins.streaming.checks import AsyncCheck, HeldSentences, SyncCheck
+from guardrails_plugins.streaming.checks import MOST_HELD, AsyncCheck, HeldSentences, SyncCheck
 from guardrails_plugins.streaming.events import DoneEvent, ErrorEvent, GateEvent, GuardEvent, SentenceEvent
 from guardrails_plugins.streaming.generators import AsyncEvents, Events
 from guardrails_plugins.streaming.machine import StreamMachine
@@ -102,6 +102,9 @@ async def _next_events(
     machine: StreamMachine, source: AsyncSource, held: HeldSentences, timeout_s: float | None
 ) -> list[GateEvent]:
     """Wait for the next frame or for a held sentence's checks, whichever comes first."""
+    if len(held) >= MOST_HELD and not source.asked:
+        await asyncio.wait({held.first()})
+        return held.ready(machine)
     answer = source.ask()
     if timeout_s is None and not held:
         await answer
@@ -202,7 +205,7 @@ def _checked(machine: StreamMachine, events: list[GateEvent], checks: Sequence[S
             except BaseException:  # a check may raise anything
                 passed = False
             if not passed:
-                return out + machine.fail_check()
+                return out + machine.fail_check(len(event.text))
         out.append(event)
     return out
 

@@ -99,13 +99,14 @@ class StreamMachine:
         logger.warning("stream %s: %s", self._request_id or "-", code)
         return [ErrorEvent(code, message)]
 
-    def fail_check(self) -> list[GateEvent]:
-        """A check outside the gate raised or timed out: its sentence and all after it are dropped."""
+    def fail_check(self, dropped: int = 0) -> list[GateEvent]:
+        """A check outside the gate raised or timed out: its sentence and all after it, `dropped` code points of
+        shown text, are dropped."""
         if self.gate.state is State.OPEN:
-            return self._events(self.gate.fail())
+            return self._events(self.gate.fail(dropped))
         self.over = self._broken = True
         self._notice = self.gate.policy.notices.get("error") or self.gate.profile.notices.error
-        guard = GuardEvent((Code.CHECK_FAILED.value,), self._notice, 0, State.FAILED)
+        guard = GuardEvent((Code.CHECK_FAILED.value,), self._notice, dropped, State.FAILED)
         self._log(guard)
         return [guard]
 

@@ -63,6 +63,11 @@ class AsyncSource:
                 self._wanted.set()
         return self._answer
 
+    @property
+    def asked(self) -> bool:
+        """Whether a frame is waited for."""
+        return self._answer is not None
+
     def take(self) -> Read:
         """The frame that has arrived; the next `ask` asks for another."""
         answer, self._answer = self._answer, None
@@ -90,7 +95,7 @@ class AsyncSource:
             if inspect.isawaitable(chunks):
                 chunks = self._chunks = await chunks
             iterator = _iterator(chunks)
-            while True:
+            while not self._closing:  # a source may swallow the cancellation
                 await self._wanted.wait()
                 self._wanted.clear()
                 self._settle(Read(await anext(iterator)))
@@ -123,7 +128,7 @@ class AsyncSource:
             self._answer.set_result(read)
 
 
-def forget(task: asyncio.Task[Any]) -> None:
+def forget(task: asyncio.Future[Any]) -> None:
     """Take a task's exception, so that asyncio logs no text of it."""
     if not task.cancelled():
         task.exception()

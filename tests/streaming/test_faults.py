@@ -263,3 +263,59 @@ async def test_a_recorder_that_raises_loses_nothing_and_is_logged(caplog: pytest
     assert events[-1].state == "completed"
     assert "r9: the recorder raised ZeroDivisionError" in caplog.text
     assert "412" not in caplog.text
+
+
+async def test_a_check_that_will_not_be_cancelled_is_late_all_the_same() -> None:
+    async def check(event: Any, _: Any) -> bool:
+        try:
+            await asyncio.sleep(0.2)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.01)
+        return True
+
+    events = await collect(gate_stream(pieces(GOOD), gate(), checks=[check], check_timeout_s=0.02))
+    assert [e.type for e in events] == ["guard", "done"]
+    assert events[0].codes == ("check_failed",)
+    assert events[0].withheld_chars >= len("It opens at nine.")
+
+
+async def test_a_source_that_swallows_its_cancellation_is_closed() -> None:
+    ends: list[str] = []
+
+    async def source() -> AsyncIterator[str]:
+        try:
+            yield GOOD + " More"
+            for _ in range(3):
+                try:
+                    await asyncio.sleep(3600)
+                except asyncio.CancelledError:
+                    yield " and more"
+        finally:
+            ends.append("closed")
+
+    stream = gate_stream(source(), gate())
+    await anext(stream)
+    async with asyncio.timeout(5):
+        await stream.aclose()
+    await settle()
+    assert ends == ["closed"]
+
+
+async def test_a_slow_check_bounds_what_is_read_ahead() -> None:
+    opened = asyncio.Event()
+
+    async def check(event: Any, _: Any) -> bool:
+        await opened.wait()
+        return True
+
+    source = Source(["It opens at nine [S1]. "] * 500)
+    stream = gate_stream(source.stream(), gate(), checks=[check])
+    first = asyncio.ensure_future(anext(stream))
+    for _ in range(200):
+        await asyncio.sleep(0)
+    assert source.made < 50
+    opened.set()
+    await first
+    events = await collect(stream)
+    assert events[-1].state == "completed"
+    assert source.made == 500
