@@ -102,7 +102,10 @@ async def client(port: int, end: float, seen: Seen, chance: random.Random) -> No
         body = json.dumps({"question": f"How many chairs of the harbour library are in room {n}?"}).encode()
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         last = time.monotonic()
-        head = f"POST /v1/answers HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+        head = (
+            "POST /v1/answers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
         writer.write(head.encode() + body)
         count, text = 0, b""
         while line := await reader.readline():

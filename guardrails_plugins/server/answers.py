@@ -11,7 +11,6 @@ from typing import Any
 from guardrails_plugins.core.gate import SentenceGate
 from guardrails_plugins.core.languages.profile import load_profile
 from guardrails_plugins.core.outcome import State
-from guardrails_plugins.core.policy import GatePolicy
 from guardrails_plugins.core.prompt import build_prompt
 from guardrails_plugins.core.sources import Source, SourceIndex
 from guardrails_plugins.core.usage import Usage, UsageMeter
@@ -51,8 +50,9 @@ class Answer:
         self._meter = UsageMeter()
         self._released: list[str] = []
         self._ended = False
+        self._settled = False
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         """``sources``, ``sentence``…, at most one ``guard`` or ``error``, and ``done``."""
         settings = self._service.settings
         found = self._service.library.search(
@@ -68,10 +68,22 @@ class Answer:
             try:
                 async for event in stream:
                     self._observe(event, span)
+                    if isinstance(event, DoneEvent):
+                        self._settle()  # nothing that can fail comes after `done`
                     yield self._told(event)
+                    if isinstance(event, SentenceEvent):
+                        self._released.append(event.text)  # the reader has it
             finally:
                 await stream.aclose()
                 self._settle()
+
+    def broken(self, code: str, message: str) -> list[Event]:
+        """What a reader whose answer broke off is told last; nothing when it has been told the end."""
+        if self._ended:
+            return []
+        notice = self._notice("error")
+        done = _done(State.FAILED, notice, "".join(self._released), self._meter.result(), ())
+        return [("error", {"code": code, "message": message}), ("done", done)]
 
     def _stream(self, found: list[Found]) -> AsyncGenerator[GateEvent, None]:
         settings, ask = self._service.settings, self._ask
@@ -105,10 +117,16 @@ class Answer:
 
     def _refused(self) -> list[Event]:
         """A question that no passage supports: the model is not called. The text is that of the refusal token."""
-        notice = refusal_notice(self._service.settings.policy, self._ask.language)
+        notice = self._notice("refused")
+        self._ended = True
         self._service.metrics.answers.labels(State.REFUSED.value).inc()
         guard = {"codes": [], "notice": notice, "withheld_chars": 0, "state": State.REFUSED.value}
         return [("guard", guard), ("done", _done(State.REFUSED, notice, "", Usage(), ()))]
+
+    def _notice(self, name: str) -> str:
+        """A fixed text, as the gate gives it: the refusal byte for byte that of the refusal token."""
+        own = self._service.settings.policy.notices.get(name)
+        return own or str(getattr(load_profile(self._ask.language).notices, name))
 
     def _told(self, event: GateEvent) -> Event:
         if event.type == "sentence":
@@ -133,7 +151,6 @@ class Answer:
             held = self._arrivals.since(event.span.start)
             metrics.hold.observe(held)
             metrics.sentences.inc()
-            self._released.append(event.text)
             note(span, "sentence", chars=len(event.text), cited=len(event.cited), hold_s=held)
         elif event.type == "guard":
             for code in event.codes:
@@ -145,18 +162,16 @@ class Answer:
             metrics.closings.labels(event.state.value).inc()
 
     def _settle(self) -> None:
-        """Count what was generated, also when the reader has gone."""
+        """Count what was generated, once, also when the reader has gone."""
+        if self._settled:
+            return
+        self._settled = True
         usage = self._meter.result()
-        self._service.budget.add(usage)
         self._service.metrics.count_usage(usage)
+        self._service.budget.add(usage)
         if not self._ended:
             self._service.metrics.answers.labels("abandoned").inc()
             self._service.metrics.closings.labels("abandoned").inc()
-
-
-def refusal_notice(policy: GatePolicy, language: str) -> str:
-    """The fixed refusal, byte for byte what the refusal token gives."""
-    return policy.notices.get("refused") or load_profile(language).notices.refused
 
 
 def _source(number: int, found: Found) -> dict[str, Any]:

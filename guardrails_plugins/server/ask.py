@@ -31,13 +31,18 @@ SCHEMA: dict[str, Any] = {
 """The body of `POST /v1/answers` as JSON Schema."""
 
 
-class RequestError(GateError):
-    """A request that is refused before an answer begins, with its HTTP status and code."""
+MAX_ECHO_CHARS = 80
+"""How much of what was sent an error repeats."""
 
-    def __init__(self, status: int, code: str, message: str) -> None:
+
+class RequestError(GateError):
+    """A request that is refused before an answer begins, with its HTTP status, code and own headers."""
+
+    def __init__(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
+        self.headers = headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ def parse(body: bytes, settings: Settings) -> Ask:
     unknown = [k for k in data if k not in SCHEMA["properties"]]
     if unknown:
         known = ", ".join(SCHEMA["properties"])
-        raise RequestError(400, "unknown_key", f"unknown key {unknown[0]!r}; known: {known}")
+        raise RequestError(400, "unknown_key", f"unknown key {unknown[0][:MAX_ECHO_CHARS]!r}; known: {known}")
     question = data.get("question")
     if not isinstance(question, str) or not question.strip():
         raise RequestError(400, "no_question", "'question' must be a text that is not empty")
@@ -71,8 +76,10 @@ def parse(body: bytes, settings: Settings) -> Ask:
 
 
 def _language(value: Any, settings: Settings) -> str:
+    # No tag that means something is longer (RFC 5646, section 4.4.1, has 35); the error quotes it.
+    tag = value[:MAX_ECHO_CHARS] if isinstance(value, str) else value
     try:
-        return resolve_language(settings.language if value is None else value)
+        return resolve_language(settings.language if tag is None else tag)
     except LanguageError as error:
         raise RequestError(400, "unknown_language", str(error)) from None
 

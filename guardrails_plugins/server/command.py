@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,9 @@ from guardrails_plugins.server.retrieval import Library
 from guardrails_plugins.server.settings import Settings
 
 T = TypeVar("T")
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?")
+"""Scheme, host and port as a browser writes them (RFC 6454, section 6.2): lower case, nothing behind."""
 
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
@@ -59,6 +63,7 @@ def build(args: argparse.Namespace) -> Service:
     key = os.environ.get("SENTENCE_GATE_KEY") or None
     if args.host not in ("127.0.0.1", "localhost", "::1") and key is None:
         raise InputError("set SENTENCE_GATE_KEY before serving beyond this machine, or keep --host 127.0.0.1")
+    _check_limits(args)
     settings = Settings(
         language=resolve_language(args.language),
         policy=GatePolicy.from_toml(args.policy) if args.policy else GatePolicy(),
@@ -67,8 +72,6 @@ def build(args: argparse.Namespace) -> Service:
         max_streams=args.max_streams,
     )
     provider = _provider(args)
-    if not 0 <= args.port <= 65535:
-        raise InputError(f"--port must be between 0 and 65535, not {args.port}")
     library = _opened("--index", args.index, lambda file: Library(args.docs, file))
     done = library.index()
     print(f"{len(library)} passages of {done.read + done.kept} documents ({done.read} read, {done.kept} unchanged)")
@@ -78,6 +81,18 @@ def build(args: argparse.Namespace) -> Service:
         raise InputError(f"{args.docs} holds no document that can be read (Markdown, text, HTML, PDF)")
     budget = _opened("--budget-file", args.budget_file, lambda file: Budget(file, args.budget))
     return Service(library, provider, settings, budget, Metrics())
+
+
+def _check_limits(args: argparse.Namespace) -> None:
+    if not 0 <= args.port <= 65535:
+        raise InputError(f"--port must be between 0 and 65535, not {args.port}")
+    if args.max_streams < 1:
+        raise InputError(f"--max-streams must be at least 1, not {args.max_streams}")
+    if args.budget is not None and args.budget < 1:
+        raise InputError(f"--budget must be at least 1 token, not {args.budget}; leave it out for no limit")
+    for origin in args.cors:
+        if origin != "*" and not _ORIGIN.fullmatch(origin):
+            raise InputError(f"--cors {origin!r} is no origin; name one such as https://example.org, without a path")
 
 
 def _opened(option: str, file: Path | None, make: Callable[[str | Path], T]) -> T:

@@ -46,17 +46,22 @@ def files(folder: Path) -> list[Path]:
 
 
 def read(path: Path) -> str:
-    """A document's text. Raises `DocumentError`."""
-    if path.stat().st_size > MAX_FILE_BYTES:
-        raise DocumentError(f"{path} is larger than {MAX_FILE_BYTES // 1_000_000} MB; split it")
+    """A document's text. Raises `DocumentError`, whatever is wrong with it."""
     ending = path.suffix.lower()
-    if ending == ".pdf":
-        return _pdf(path)
     try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise DocumentError(f"{path} is larger than {MAX_FILE_BYTES // 1_000_000} MB; split it")
+        if ending == ".pdf":
+            return _pdf(path)
         text = path.read_text(encoding="utf-8-sig")
+        return _html(text) if ending in (".html", ".htm") else text
+    except DocumentError:
+        raise
     except UnicodeDecodeError:
         raise DocumentError(f"{path} is not UTF-8 text; convert it") from None
-    return _html(text) if ending in (".html", ".htm") else text
+    except Exception as error:  # what a parser raises on a broken document is not foreseeable
+        kind = ending[1:].upper()
+        raise DocumentError(f"{path} cannot be read as {kind} ({type(error).__name__})") from None
 
 
 def passages(name: str, text: str) -> Iterator[Passage]:
@@ -129,10 +134,6 @@ class _TextOf(HTMLParser):
 def _pdf(path: Path) -> str:
     try:
         from pypdf import PdfReader
-        from pypdf.errors import PyPdfError
     except ModuleNotFoundError:
         raise DocumentError(f"{path}: PDF needs the extra: pip install 'guardrails-plugins[pdf]'") from None
-    try:
-        return "\n\n".join(page.extract_text() or "" for page in PdfReader(path).pages)
-    except (PyPdfError, ValueError) as error:
-        raise DocumentError(f"{path} cannot be read as PDF ({type(error).__name__})") from None
+    return "\n\n".join(page.extract_text() or "" for page in PdfReader(path).pages)

@@ -80,20 +80,24 @@ class Library:
     def index(self) -> Indexed:
         """Bring the index up to the folder: only documents whose content changed are read anew."""
         known = dict(self._db.execute("SELECT name, digest FROM documents"))
-        present: dict[str, str] = {}
+        present: set[str] = set()
         counts, errors = [0, 0], []
         for path in files(self.folder):
             name = path.relative_to(self.folder).as_posix()
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            present[name] = digest
-            if known.get(name) == digest:
-                counts[1] += 1
-                continue
             try:
-                self._replace(name, digest, list(passages(name, read(path))))
-                counts[0] += 1
+                name.encode()  # what cannot be written as UTF-8 can be neither kept nor sent
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                if known.get(name) != digest:
+                    self._replace(name, digest, list(passages(name, read(path))))
+                counts[known.get(name) == digest] += 1
+                present.add(name)
             except DocumentError as error:
                 errors.append(str(error))
+            except UnicodeEncodeError:
+                errors.append(f"{path}: the name is not UTF-8; rename it")
+            except OSError as error:
+                errors.append(f"{path} cannot be read ({error.strerror})")
+        # What can no longer be read is dropped too: its old text is not that of the document.
         gone = [name for name in known if name not in present]
         for name in gone:
             self._replace(name, None, [])

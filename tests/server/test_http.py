@@ -27,7 +27,22 @@ def url(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def post(url: str, content: bytes, **headers: str) -> httpx.Response:
-    return httpx.post(f"{url}/v1/answers", content=content, headers=headers, timeout=20, trust_env=False)
+    given = {"content-type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    return httpx.post(f"{url}/v1/answers", content=content, headers=given, timeout=20, trust_env=False)
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_a_body_that_any_page_could_send_is_refused(url: str, kind: str) -> None:
+    refused = post(url, b'{"question": "x"}', content_type=kind)
+    assert refused.status_code == 415
+    assert refused.json()["error"]["code"] == "not_json"
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_an_answer_is_asked_for_with_post(url: str, method: str) -> None:
+    refused = httpx.request(method, f"{url}/v1/answers", trust_env=False)
+    assert refused.status_code == 405
+    assert refused.headers["allow"] == "POST"
 
 
 WRONG: list[tuple[bytes, int, str, str]] = [

@@ -146,7 +146,13 @@ def test_a_whole_answer_and_the_page_pass(through: tuple[str, FakeProvider, obje
     found = events(ask(address).text)
     assert found[-1][1]["state"] == "completed"
     assert "<!doctype html>" in httpx.get(f"{address}/", trust_env=False).text
-    refused = httpx.post(f"{address}/v1/answers", content=b"{}", timeout=10, trust_env=False)
+    refused = httpx.post(
+        f"{address}/v1/answers",
+        content=b"{}",
+        headers={"Content-Type": "application/json"},
+        timeout=10,
+        trust_env=False,
+    )
     assert json.loads(refused.text)["error"]["code"] == "no_question"
 
 

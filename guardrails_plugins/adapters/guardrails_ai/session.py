@@ -117,8 +117,8 @@ class RecordingGate(SentenceGate):
     def finish(self, finish_reason: str = "stop") -> GateOutcome:
         return self._kept(super().finish(finish_reason))
 
-    def fail(self) -> GateOutcome:
-        return self._kept(super().fail())
+    def fail(self, withheld: int = 0) -> GateOutcome:
+        return self._kept(super().fail(withheld))
 
     def _kept(self, outcome: GateOutcome) -> GateOutcome:
         self.released.extend(outcome.sentences)
